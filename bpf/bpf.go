@@ -1,0 +1,148 @@
+// Package bpf holds the XDP program, compiled for both byte orders, and the Go types of all that
+// it shares with userspace. The C in include/abi.h owns every one of them; bpf2go generates them.
+//
+// The package loads nothing. Package loader does, and the packages under maps give the values of
+// the maps a meaning.
+package bpf
+
+import "github.com/cilium/ebpf"
+
+// Values of the maps. The comments are in include/abi.h.
+type (
+	Bucket       = kernelBucket
+	BucketKey    = kernelBucketKey
+	Config       = kernelConfig
+	Counter      = kernelCounter
+	Counters     = kernelCounters
+	Event        = kernelEvent
+	Gcra         = kernelGcra
+	Global       = kernelGlobal
+	Limit        = kernelLimit
+	Loss         = kernelLoss
+	Policy       = kernelPolicy
+	PolicyInfo   = kernelPolicyInfo
+	Prefix4      = kernelPrefix4
+	Prefix6      = kernelPrefix6
+	Rate         = kernelRate
+	Rule         = kernelRule
+	OverflowMode = kernelOverflow
+)
+
+// Verdict says what became of a packet.
+type Verdict = kernelVerdict
+
+// The verdicts, in the order of the counters.
+const (
+	VerdictPass      = kernelVerdictVERDICT_PASS
+	VerdictDrop      = kernelVerdictVERDICT_DROP
+	VerdictWouldDrop = kernelVerdictVERDICT_WOULD_DROP
+	VerdictLen       = kernelVerdictVERDICT_LEN
+)
+
+// Reason says why a packet got its verdict.
+type Reason = kernelReason
+
+// The reasons, in the order of the counters.
+const (
+	ReasonUnderLimit         = kernelReasonREASON_UNDER_LIMIT
+	ReasonOverPacketLimit    = kernelReasonREASON_OVER_PACKET_LIMIT
+	ReasonOverByteLimit      = kernelReasonREASON_OVER_BYTE_LIMIT
+	ReasonAllowed            = kernelReasonREASON_ALLOWED
+	ReasonBlocked            = kernelReasonREASON_BLOCKED
+	ReasonNotIP              = kernelReasonREASON_NOT_IP
+	ReasonNeighbourDiscovery = kernelReasonREASON_NEIGHBOUR_DISCOVERY
+	ReasonMalformed          = kernelReasonREASON_MALFORMED
+	ReasonUntracked          = kernelReasonREASON_UNTRACKED
+	ReasonContended          = kernelReasonREASON_CONTENDED
+	ReasonNoPolicy           = kernelReasonREASON_NO_POLICY
+	ReasonLen                = kernelReasonREASON_LEN
+)
+
+// Action is what a rule does; the index of its deadline in Rule.Until.
+type Action = kernelAction
+
+// The actions, in rising precedence at one prefix.
+const (
+	ActionLimit = kernelActionACTION_LIMIT
+	ActionBlock = kernelActionACTION_BLOCK
+	ActionAllow = kernelActionACTION_ALLOW
+	ActionLen   = kernelActionACTION_LEN
+)
+
+// Overflow modes: what becomes of a packet whose source cannot be tracked.
+const (
+	OverflowPass   = kernelOverflowOVERFLOW_PASS
+	OverflowDrop   = kernelOverflowOVERFLOW_DROP
+	OverflowShared = kernelOverflowOVERFLOW_SHARED
+)
+
+// Indices of the dimensions of a limit.
+const (
+	DimensionPackets = kernelDimensionDIMENSION_PACKETS
+	DimensionBytes   = kernelDimensionDIMENSION_BYTES
+	DimensionLen     = kernelDimensionDIMENSION_LEN
+)
+
+// Families in a BucketKey.
+const (
+	FamilyIPv4 = kernelFamilyFAMILY_IPV4
+	FamilyIPv6 = kernelFamilyFAMILY_IPV6
+)
+
+// Constants that C has as macros; a test compares them with the header.
+const (
+	MaxPolicies  = len(Config{}.Policies)
+	NameLen      = len(PolicyInfo{}.Name)
+	LossSlots    = 65536
+	Forever      = ^uint64(0)
+	ClockSlackNs = 1 << 30
+	ShiftBits    = 6
+
+	PolicyShared = 1 << 0
+	PolicyProto  = 1 << 1
+	PolicyPorts  = 1 << 2
+	PolicySyn    = 1 << 3
+
+	ConfigDryRun = 1 << 0
+
+	ConfigCurrent  = 0
+	ConfigFallback = 1
+)
+
+// Names of the maps in the object and on bpffs.
+const (
+	MapBuckets       = kernelMapBuckets
+	MapConfigs       = kernelMapConfigs
+	MapCounters      = kernelMapCpuCounters
+	MapEvents        = kernelMapEvents
+	MapGlobals       = kernelMapGlobals
+	MapLosses        = kernelMapLosses
+	MapRules4        = kernelMapRules4
+	MapRules6        = kernelMapRules6
+	MapSharedBuckets = kernelMapSharedBuckets
+)
+
+// Names of the programs in the object, and of the two variables that freeze the clock in tests.
+const (
+	Program      = kernelProgXdpRatelimit
+	ProgramFrags = kernelProgXdpRatelimitFrags
+
+	VarClockFrozen = kernelVarClockFrozen
+	VarClockNow    = kernelVarClockNow
+)
+
+// PinnedMaps returns the names of the maps that outlive a program.
+func PinnedMaps() []string {
+	return []string{
+		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapLosses,
+		MapRules4, MapRules6, MapSharedBuckets,
+	}
+}
+
+// Load parses the object for this machine's byte order. Each call returns a new spec, which the
+// caller may change before it loads it.
+func Load() (*ebpf.CollectionSpec, error) { return loadKernel() }
+
+// Object returns the compiled object itself; two builds of headgate enforce with the same
+// program where it is equal. The caller must not change it.
+func Object() []byte { return _KernelBytes }

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+/*
+ * This file declares all that the program and userspace both see: the values of the maps and
+ * the enumerations in them. bpf2go turns it into Go types, so each is written down once.
+ *
+ * Times are ns of the boot clock. Integers are in host byte order unless the type says __be.
+ */
+#ifndef HEADGATE_ABI_H
+#define HEADGATE_ABI_H
+
+#include "kernel.h"
+
+#define MAX_POLICIES 8
+#define LOSS_SLOTS   65536 /* a power of two */
+#define NAME_LEN     32
+#define FOREVER      (~0ULL)
+
+/* The clock may differ by this much between two CPUs that work on one bucket (see bucket.h). */
+#define CLOCK_SLACK_NS (1ULL << 30)
+
+enum verdict {
+	VERDICT_PASS,
+	VERDICT_DROP,
+	VERDICT_WOULD_DROP, /* passes, as dry run says so */
+	VERDICT_LEN,
+};
+
+/* Why a packet got its verdict. Every packet is counted under exactly one. */
+enum reason {
+	REASON_UNDER_LIMIT,
+	REASON_OVER_PACKET_LIMIT,
+	REASON_OVER_BYTE_LIMIT,
+	REASON_ALLOWED,
+	REASON_BLOCKED,
+	REASON_NOT_IP,
+	REASON_NEIGHBOUR_DISCOVERY,
+	REASON_MALFORMED,
+	REASON_UNTRACKED, /* the bucket map took no entry; config.overflow chose the verdict */
+	REASON_CONTENDED, /* the compare-and-swap ran out of tries */
+	REASON_NO_POLICY,
+	REASON_LEN,
+};
+
+enum dimension {
+	DIMENSION_PACKETS,
+	DIMENSION_BYTES,
+	DIMENSION_LEN,
+};
+
+enum family {
+	FAMILY_IPV4 = 4,
+	FAMILY_IPV6 = 6,
+};
+
+/*
+ * A limit in one dimension, in ticks of 2^-shift ns: one packet or byte costs `cost`, and the
+ * debt may reach `burst`, at most 2^62. Userspace chooses the shift so that cost is precise
+ * enough. A cost of 0 means no limit.
+ */
+struct gcra {
+	__u64 cost;
+	__u64 burst;
+};
+
+/*
+ * Fingerprint is what a bucket remembers of the limit that it was last charged under: the shift
+ * of each dimension in SHIFT_BITS, lowest first, and in the rest a hash of all the numbers, so
+ * that it differs where any of them does. It is never 0.
+ */
+#define SHIFT_BITS 6
+
+struct limit {
+	struct gcra gcra[DIMENSION_LEN];
+	__u64 fingerprint;
+};
+
+/* How a human wrote a limit; the program does not read it. */
+struct rate {
+	__u64 count; /* packets or bytes, 0 for no limit */
+	__u64 per; /* ns */
+};
+
+#define POLICY_SHARED (1 << 0) /* one bucket for all that match, not one per source */
+#define POLICY_PROTO  (1 << 1) /* match the fields of this name */
+#define POLICY_PORTS  (1 << 2)
+#define POLICY_SYN    (1 << 3)
+
+struct policy {
+	struct limit limit;
+	__u16 id; /* never reused, never 0: rules and bucket keys refer to it */
+	__u16 port_first; /* destination ports, both ends included */
+	__u16 port_last;
+	__u8 slot; /* of its counters and its shared buckets, and of its policy_info */
+	__u8 flags;
+	__u8 proto;
+	__u8 _pad[7];
+};
+
+struct counter {
+	__u64 packets;
+	__u64 bytes;
+};
+
+/* The cold half of a policy. Baseline is what the slot's counters were when the policy took it. */
+struct policy_info {
+	__u8 name[NAME_LEN]; /* ended by 0 where it is shorter */
+	struct rate rate[DIMENSION_LEN];
+	struct counter baseline[VERDICT_LEN];
+};
+
+#define CONFIG_DRY_RUN (1 << 0)
+
+enum overflow {
+	OVERFLOW_PASS,
+	OVERFLOW_DROP,
+	OVERFLOW_SHARED, /* all untracked sources share one bucket per policy */
+};
+
+/* What is decided by; replaced as a whole, so a packet sees all of a change or nothing. */
+struct config {
+	__u64 valid_until; /* afterwards the fallback is in force: FOREVER but for `attach --try` */
+	__u64 event_interval; /* least ns between two events of one CPU */
+	__be32 mask4;
+	__be32 mask6[4];
+	enum overflow overflow;
+	__u32 flags;
+	__u16 next_policy_id;
+	__u8 prefix4;
+	__u8 prefix6;
+	__u32 enforced; /* the first so many of policies drop, */
+	__u32 policy_count; /* those from there up to this only count */
+	__u32 only_default; /* 1 where there is one policy, enforced, and every packet matches it */
+	struct policy policies[MAX_POLICIES];
+	struct policy_info infos[MAX_POLICIES]; /* indexed by slot */
+};
+
+#define CONFIG_CURRENT  0
+#define CONFIG_FALLBACK 1
+#define CONFIG_LEN      2
+
+/* Keys of the rule tries: an address prefix in the format that the kernel's LPM trie wants. */
+struct prefix4 {
+	__u32 len;
+	__be32 addr;
+};
+
+struct prefix6 {
+	__u32 len;
+	__be32 addr[4];
+};
+
+enum action {
+	ACTION_NONE,
+	ACTION_LIMIT,
+	ACTION_BLOCK,
+	ACTION_ALLOW,
+	ACTION_LEN,
+};
+
+/* What is said of one prefix. Each action holds until its time: 0 for not at all. */
+struct rule {
+	__u64 until[ACTION_LEN]; /* indexed by enum action */
+	struct limit limit; /* takes the place of the limit of policy_id */
+	struct rate rate[DIMENSION_LEN];
+	__u16 policy_id;
+	__u8 prefix_len;
+	__u8 origin[ACTION_LEN]; /* for userspace */
+	__u8 _pad;
+};
+
+/*
+ * One for all CPUs. Rule counts say how many rules there may be in a trie, never too few: 0 spares
+ * the look-up. They are read for each packet and so keep apart from what is written.
+ */
+struct global {
+	__u64 rules4;
+	__u64 rules6;
+	__u64 _pad[6];
+	__u64 losses; /* the last number that was given out (struct loss) */
+};
+
+/* addr is an IPv4 address in the first word, or an IPv6 one, cut to its prefix. */
+struct bucket_key {
+	__be32 addr[4];
+	__u16 policy_id;
+	__u8 family;
+	__u8 _pad;
+};
+
+/*
+ * The state of one (policy, source). With the key and the kernel's own 48 bytes an element of
+ * the map is 128 bytes. What has passed is the sum of pass and recent.
+ */
+struct bucket {
+	__u64 tat[DIMENSION_LEN]; /* theoretical arrival time, in ticks of the limit */
+	struct counter pass;
+	__u64 recent; /* packets in the low RECENT_BITS, bytes above */
+	__u64 loss; /* number of the entry in `losses`, counted from 1; 0 before the first loss */
+	__u64 fingerprint; /* of the limit that tat is in ticks of; 0 while a CPU converts it */
+};
+
+/*
+ * Recent spares each passing packet one atomic addition. The CPU that sets RECENT_FULL moves it
+ * all to pass; who sees that bit set reads again.
+ */
+#define RECENT_BITS 20
+#define RECENT_FULL (1ULL << (RECENT_BITS - 1))
+
+/*
+ * What one source lost on one CPU. A source gets the next number at its first loss, and entry
+ * number % LOSS_SLOTS is its own until LOSS_SLOTS further sources have lost something.
+ */
+struct loss {
+	__u64 number;
+	struct counter drop;
+	struct counter would_drop;
+};
+
+/* The TATs that a charge left; refunding it needs them. */
+struct receipt {
+	__u64 tat[DIMENSION_LEN];
+};
+
+/* A limit that a rule sets, and the policy that it is for. */
+struct ruling {
+	struct limit limit;
+	__u64 policy_id;
+};
+
+/* Of one CPU. */
+struct counters {
+	struct counter total[VERDICT_LEN][REASON_LEN];
+	struct counter policies[MAX_POLICIES][VERDICT_LEN];
+	__u64 next_event; /* no event before */
+	__u64 suppressed; /* drops without an event since the last one */
+	__u64 next_insert; /* no try to insert a bucket before */
+	/* Of the packet in hand, and here as the stack is small and zeroing it costs. */
+	struct receipt receipts[MAX_POLICIES];
+	struct ruling ruling;
+};
+
+/* A sample of the packets that were dropped, or would have been. */
+struct event {
+	__u64 time;
+	__u64 suppressed; /* by this CPU since its last event */
+	__be32 addr[4]; /* the whole source address, as in bucket_key */
+	__u32 length;
+	__u32 ifindex;
+	__u16 policy_id; /* 0 where no policy decided */
+	__be16 sport, dport;
+	__u8 family;
+	__u8 proto;
+	__u8 verdict;
+	__u8 reason;
+	__u8 _pad[6];
+};
+
+_Static_assert(sizeof(struct bucket_key) == 20, "no padding that nobody sets");
+_Static_assert(sizeof(struct bucket) == 56, "with its key and the kernel's own a bucket fills two cache lines");
+_Static_assert(sizeof(struct event) == 56, "no padding that nobody sets");
+_Static_assert((LOSS_SLOTS & (LOSS_SLOTS - 1)) == 0, "taken as a mask");
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+/*
+ * This file keeps one bucket per (policy, source) and charges packets to it, in both dimensions
+ * or in none. A bucket whose TATs are past is the same as none, so losing one that has drained
+ * loses nothing.
+ */
+#ifndef HEADGATE_BUCKET_H
+#define HEADGATE_BUCKET_H
+
+#include "count.h"
+#include "gcra.h"
+#include "maps.h"
+
+/* After a failed insert a CPU tries no other one for so long: it would fail the same, and cost. */
+#define INSERT_BACKOFF_NS 100000000ULL
+
+static __always_inline void adopt_dimension(struct bucket *bucket, const struct limit *limit,
+					    enum dimension dimension, __u64 was, __u64 now)
+{
+	struct meter m = meter(limit, dimension, 0, now);
+	__u64 *tat = &bucket->tat[dimension], old, new;
+
+	for (int i = 0; i < CAS_TRIES; i++) {
+		old = *(volatile __u64 *)tat;
+		new = gcra_convert(&m, old, shift_of(was, dimension), now);
+		if (__sync_val_compare_and_swap(tat, old, new) == old)
+			return;
+	}
+}
+
+/*
+ * Takes over a bucket that was charged under other numbers: converts its TATs to ticks of this
+ * limit and clamps the debt to this burst, so that a raised limit helps at once. One CPU does it;
+ * false says that another is at it just now.
+ */
+static __noinline bool adopt(struct bucket *bucket, const struct limit *limit, __u64 now)
+{
+	__u64 was = *(volatile __u64 *)&bucket->fingerprint;
+
+	if (was == limit->fingerprint)
+		return true;
+	if (!was || __sync_val_compare_and_swap(&bucket->fingerprint, was, 0) != was)
+		return false;
+	adopt_dimension(bucket, limit, DIMENSION_PACKETS, was, now);
+	adopt_dimension(bucket, limit, DIMENSION_BYTES, was, now);
+	__sync_lock_test_and_set(&bucket->fingerprint, limit->fingerprint);
+	return true;
+}
+
+/*
+ * Makes a bucket. Another CPU may do so at the same time: BPF_NOEXIST lets the first win, and
+ * looking up again makes both use that one.
+ */
+static __always_inline struct bucket *insert_bucket(const struct bucket_key *key,
+						    const struct limit *limit,
+						    struct counters *counters, __u64 now)
+{
+	struct bucket fresh = {
+		.tat = {now << shift_of(limit->fingerprint, DIMENSION_PACKETS),
+			now << shift_of(limit->fingerprint, DIMENSION_BYTES)},
+		.fingerprint = limit->fingerprint,
+	};
+	struct bucket *bucket;
+
+	if (now < counters->next_insert)
+		return NULL;
+	bpf_map_update_elem(&buckets, key, &fresh, BPF_NOEXIST);
+	bucket = bpf_map_lookup_elem(&buckets, key);
+	if (!bucket)
+		counters->next_insert = now + INSERT_BACKOFF_NS;
+	return bucket;
+}
+
+static __always_inline enum reason bucket_fits(const struct bucket *bucket,
+					       const struct limit *limit, __u32 length, __u64 now)
+{
+	struct meter packets = meter(limit, DIMENSION_PACKETS, 1, now);
+	struct meter bytes = meter(limit, DIMENSION_BYTES, length, now);
+
+	if (packets.charge && !gcra_fits(&packets, bucket->tat[DIMENSION_PACKETS]))
+		return REASON_OVER_PACKET_LIMIT;
+	if (bytes.charge && !gcra_fits(&bytes, bucket->tat[DIMENSION_BYTES]))
+		return REASON_OVER_BYTE_LIMIT;
+	return REASON_UNDER_LIMIT;
+}
+
+/* Takes from one dimension; over is the reason for where it is over its limit. */
+static __always_inline enum reason take(const struct meter *m, __u64 *tat, __u64 *written,
+					enum reason over)
+{
+	switch (gcra_take(m, tat, written)) {
+	case OUTCOME_TAKEN:
+		return REASON_UNDER_LIMIT;
+	case OUTCOME_OVER:
+		return over;
+	default:
+		return REASON_CONTENDED;
+	}
+}
+
+/* Charges a packet to the bucket, or returns the reason why not and leaves it as it was. */
+static __always_inline enum reason bucket_take(struct bucket *bucket, const struct limit *limit,
+					       __u32 length, __u64 now, struct receipt *receipt)
+{
+	struct meter packets = meter(limit, DIMENSION_PACKETS, 1, now);
+	struct meter bytes = meter(limit, DIMENSION_BYTES, length, now);
+	enum reason reason = REASON_UNDER_LIMIT;
+
+	/* Looking at the second before charging the first keeps a refused packet from writing. */
+	if (bytes.charge && packets.charge) {
+		reason = bucket_fits(bucket, limit, length, now);
+		if (reason != REASON_UNDER_LIMIT)
+			return reason;
+	}
+	if (packets.charge)
+		reason = take(&packets, &bucket->tat[DIMENSION_PACKETS],
+			      &receipt->tat[DIMENSION_PACKETS], REASON_OVER_PACKET_LIMIT);
+	if (reason != REASON_UNDER_LIMIT || !bytes.charge)
+		return reason;
+	reason = take(&bytes, &bucket->tat[DIMENSION_BYTES], &receipt->tat[DIMENSION_BYTES],
+		      REASON_OVER_BYTE_LIMIT);
+	if (reason != REASON_UNDER_LIMIT && packets.charge)
+		gcra_refund(&packets, &bucket->tat[DIMENSION_PACKETS],
+			    receipt->tat[DIMENSION_PACKETS]);
+	return reason;
+}
+
+/* Undoes a charge, as far as it has not drained by now. */
+static __always_inline void bucket_refund(struct bucket *bucket, const struct limit *limit,
+					  __u32 length, __u64 now, const struct receipt *receipt)
+{
+	struct meter packets = meter(limit, DIMENSION_PACKETS, 1, now);
+	struct meter bytes = meter(limit, DIMENSION_BYTES, length, now);
+
+	if (packets.charge)
+		gcra_refund(&packets, &bucket->tat[DIMENSION_PACKETS],
+			    receipt->tat[DIMENSION_PACKETS]);
+	if (bytes.charge)
+		gcra_refund(&bytes, &bucket->tat[DIMENSION_BYTES], receipt->tat[DIMENSION_BYTES]);
+}
+
+#endif

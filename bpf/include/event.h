@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+/*
+ * This file samples drops for people to look at. Each CPU sends at most one event per interval
+ * and says how many drops it kept quiet about, so that events never become the load.
+ */
+#ifndef HEADGATE_EVENT_H
+#define HEADGATE_EVENT_H
+
+#include "decide.h"
+#include "maps.h"
+#include "walk.h"
+
+static __always_inline void emit_event(const struct walk *walk, const struct config *config,
+				       struct counters *counters, struct decision decision,
+				       __u32 ifindex)
+{
+	const struct packet *packet = &walk->packet;
+	struct event *event;
+
+	if (walk->now < counters->next_event) {
+		counters->suppressed++;
+		return;
+	}
+	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (!event) {
+		counters->suppressed++;
+		return;
+	}
+	*event = (struct event){
+		.time = walk->now,
+		.suppressed = counters->suppressed,
+		.addr = {packet->addr[0], packet->addr[1], packet->addr[2], packet->addr[3]},
+		.length = packet->length,
+		.ifindex = ifindex,
+		.policy_id = decision.policy_id,
+		.sport = packet->sport,
+		.dport = packet->dport,
+		.family = packet->family,
+		.proto = packet->proto,
+		.verdict = decision.verdict,
+		.reason = decision.reason,
+	};
+	bpf_ringbuf_submit(event, 0);
+	counters->suppressed = 0;
+	counters->next_event = walk->now + config->event_interval;
+}
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+/*
+ * This file is the generic cell rate algorithm (ITU-T I.371, in its form as virtual scheduling)
+ * on one word that all CPUs share. The word is the theoretical arrival time (TAT), the moment
+ * when the debt of what has passed is paid off, in ticks of 2^-shift ns. No map, no helper but
+ * the clock for a refund. userspace/limit is the same in Go, and the tests hold them together.
+ *
+ * Concurrency: the word changes only by compare-and-swap, and only to a value that the limit
+ * allows, so at any number of CPUs no more than the limit passes. Over the limit nothing is
+ * written, so that a flood does not bounce the cache line between CPUs.
+ *
+ * Wrap: ticks are counted modulo 2^64. A CPU that read the clock a little later than this one
+ * may have left a debt slightly above the burst; CLOCK_SLACK_NS covers that. A larger debt is a
+ * TAT in the past.
+ */
+#ifndef HEADGATE_GCRA_H
+#define HEADGATE_GCRA_H
+
+#include "abi.h"
+#include "clock.h"
+
+#define CAS_TRIES 32
+
+/* A limit in one dimension at one moment. */
+struct meter {
+	__u64 now; /* ticks */
+	__u64 burst; /* ticks */
+	__u64 horizon; /* the largest debt that is one */
+	__u64 charge; /* ticks */
+	__u8 shift;
+};
+
+enum outcome {
+	OUTCOME_TAKEN,
+	OUTCOME_OVER,
+	OUTCOME_CONTENDED,
+};
+
+static __always_inline __u8 shift_of(__u64 fingerprint, enum dimension dimension)
+{
+	return fingerprint >> (dimension * SHIFT_BITS) & ((1 << SHIFT_BITS) - 1);
+}
+
+static __always_inline struct meter meter(const struct limit *limit, enum dimension dimension,
+					  __u32 units, __u64 now)
+{
+	const struct gcra *g = &limit->gcra[dimension];
+	__u8 shift = shift_of(limit->fingerprint, dimension);
+
+	return (struct meter){
+		.now = now << shift,
+		.burst = g->burst,
+		.horizon = g->burst + (CLOCK_SLACK_NS << shift),
+		.charge = g->cost * units,
+		.shift = shift,
+	};
+}
+
+static __always_inline __u64 gcra_debt(const struct meter *m, __u64 tat)
+{
+	__u64 debt = tat - m->now;
+
+	return debt > m->horizon ? 0 : debt;
+}
+
+static __always_inline bool gcra_fits(const struct meter *m, __u64 tat)
+{
+	return gcra_debt(m, tat) + m->charge <= m->burst;
+}
+
+/* Where it takes, *written is the TAT that it left. */
+static __always_inline enum outcome gcra_take(const struct meter *m, __u64 *tat, __u64 *written)
+{
+	__u64 old, new;
+
+	for (int i = 0; i < CAS_TRIES; i++) {
+		old = *(volatile __u64 *)tat;
+		if (!gcra_fits(m, old))
+			return OUTCOME_OVER;
+		new = m->now + gcra_debt(m, old) + m->charge;
+		if (__sync_val_compare_and_swap(tat, old, new) == old) {
+			*written = new;
+			return OUTCOME_TAKEN;
+		}
+	}
+	return OUTCOME_CONTENDED;
+}
+
+/*
+ * Gives back a charge. It does so only while the TAT that the charge left is still ahead: once
+ * that is past, the charge may have drained away, and taking it off again would let one too many
+ * pass. Reading the TAT before the clock makes the swap fail where that happens in between.
+ */
+static __always_inline void gcra_refund(const struct meter *m, __u64 *tat, __u64 written)
+{
+	__u64 old, now;
+
+	for (int i = 0; i < CAS_TRIES; i++) {
+		old = *(volatile __u64 *)tat;
+		now = clock_read() << m->shift;
+		if ((__s64)(written - now) <= 0)
+			return;
+		if (__sync_val_compare_and_swap(tat, old, old - m->charge) == old)
+			return;
+	}
+}
+
+/* The TAT under m of a debt that tat, in ticks of 2^-was ns, has at time now (ns). */
+static __always_inline __u64 gcra_convert(const struct meter *m, __u64 tat, __u8 was, __u64 now)
+{
+	__u64 debt = tat - (now << was);
+	__u8 by;
+
+	if ((__s64)debt <= 0)
+		return m->now;
+	if (m->shift >= was) {
+		by = m->shift - was;
+		debt = debt > m->burst >> by ? m->burst : debt << by;
+	} else {
+		by = was - m->shift;
+		debt = (debt + (1ULL << by) - 1) >> by;
+	}
+	return m->now + (debt < m->burst ? debt : m->burst);
+}
+
+#endif

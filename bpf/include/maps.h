@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+/*
+ * This file declares the maps. All but the last two are pinned, and outlive the program in an
+ * upgrade. The sizes of rules and buckets are set by userspace before it loads.
+ */
+#ifndef HEADGATE_MAPS_H
+#define HEADGATE_MAPS_H
+
+#include "abi.h"
+#include <bpf/bpf_helpers.h>
+
+struct config_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct config);
+};
+
+/*
+ * A configuration is a map of its own, so that replacing it is one pointer store, and the system
+ * call that does it returns only when no CPU works with the old one any more.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, CONFIG_LEN);
+	__type(key, __u32);
+	__array(values, struct config_map);
+} configs SEC(".maps");
+
+/* Two tries and not one, so that ::/0 and 0.0.0.0/0 are different rules. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(max_entries, 1 << 20);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct prefix4);
+	__type(value, struct rule);
+} rules4 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(max_entries, 1 << 20);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct prefix6);
+	__type(value, struct rule);
+} rules6 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1 << 20);
+	__type(key, struct bucket_key);
+	__type(value, struct bucket);
+} buckets SEC(".maps");
+
+/* By slot: first of the policies with one bucket for all, then of all for untracked sources. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * MAX_POLICIES);
+	__type(key, __u32);
+	__type(value, struct bucket);
+} shared_buckets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LOSS_SLOTS);
+	__type(key, __u32);
+	__type(value, struct loss);
+} losses SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct counters);
+} cpu_counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct global);
+} globals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} events SEC(".maps");
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+/*
+ * This file declares what is known of one packet on its way through the program. It holds values
+ * and no pointers: the steps are global functions, which the verifier checks once each and not
+ * once for every way that leads to them, and it forgets pointers at their border.
+ */
+#ifndef HEADGATE_WALK_H
+#define HEADGATE_WALK_H
+
+#include "abi.h"
+
+struct packet {
+	__be32 addr[4]; /* as in struct bucket_key, whole */
+	__u32 length; /* of the IP packet */
+	__be16 sport;
+	__be16 dport;
+	__u8 family;
+	__u8 proto;
+	bool has_ports;
+	bool is_syn; /* opens a TCP connection */
+};
+
+struct walk {
+	__u64 now;
+	struct packet packet;
+	struct bucket_key key; /* the source; each policy sets its id */
+	__u8 action; /* that the rules say; the limit of ACTION_LIMIT is in counters.ruling */
+	__u8 overflow;
+	bool untracked; /* a bucket could not be made */
+	__u8 _pad;
+};
+
+#endif

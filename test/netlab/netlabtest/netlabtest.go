@@ -1,0 +1,80 @@
+//go:build linux
+
+package netlabtest
+
+import (
+	"io"
+	"os"
+	"testing"
+
+	"github.com/headgate/headgate/test/netlab"
+)
+
+// NeedRoot skips the test, with the reason, unless it runs as root.
+func NeedRoot(tb testing.TB) {
+	tb.Helper()
+	if os.Geteuid() != 0 {
+		tb.Skip("needs root: makes network namespaces and raw sockets")
+	}
+}
+
+// Namespace returns a new network namespace.
+func Namespace(tb testing.TB) *netlab.Namespace {
+	tb.Helper()
+	NeedRoot(tb)
+	ns, err := netlab.New()
+	return closed(tb, ns, err)
+}
+
+// Pair returns a veth pair between two new namespaces.
+func Pair(tb testing.TB, o netlab.PairOptions) *netlab.Pair {
+	tb.Helper()
+	pair, err := netlab.NewPair(Namespace(tb), Namespace(tb), o)
+	return closed(tb, pair, err)
+}
+
+// Sender returns a sender on an end of a pair.
+func Sender(tb testing.TB, end *netlab.End) *netlab.Sender {
+	tb.Helper()
+	s, err := netlab.NewSender(end)
+	return closed(tb, s, err)
+}
+
+// Counter returns a counter on an end of a pair. See netlab.NewCounter.
+func Counter[K comparable](tb testing.TB, end *netlab.End, classify func([]byte) (K, bool)) *netlab.Counter[K] {
+	tb.Helper()
+	c, err := netlab.NewCounter(end, classify)
+	return closed(tb, c, err)
+}
+
+// Exchange sends the frames and returns what arrived. See netlab.Exchange.
+func Exchange[K comparable](tb testing.TB, s *netlab.Sender, c *netlab.Counter[K], frames ...[]byte) netlab.Counts[K] {
+	tb.Helper()
+	counts, err := netlab.Exchange(tb.Context(), s, c, frames...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return counts
+}
+
+// BPFFS mounts a new BPF file system and returns its directory.
+func BPFFS(tb testing.TB) string {
+	tb.Helper()
+	NeedRoot(tb)
+	fs, err := netlab.MountBPFFS(tb.TempDir())
+	return closed(tb, fs, err).Dir()
+}
+
+// closed returns what was made and closes it when the test ends.
+func closed[C io.Closer](tb testing.TB, made C, err error) C {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := made.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return made
+}
