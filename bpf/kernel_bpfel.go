@@ -125,7 +125,8 @@ type kernelGlobal struct {
 	_      structs.HostLayout
 	Rules4 uint64
 	Rules6 uint64
-	Pad    [6]uint64
+	Build  [32]uint8
+	Pad    [2]uint64
 	Losses uint64
 }
 

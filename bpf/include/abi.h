@@ -176,7 +176,8 @@ struct rule {
 struct global {
 	__u64 rules4;
 	__u64 rules6;
-	__u64 _pad[6];
+	__u8 build[32]; /* SHA-256 of the object that is loaded, for userspace */
+	__u64 _pad[2];
 	__u64 losses; /* the last number that was given out (struct loss) */
 };
 

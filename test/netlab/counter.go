@@ -83,7 +83,7 @@ func NewCounter[K comparable](end *End, classify func(frame []byte) (key K, ok b
 		{unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer},
 		{unix.SOL_PACKET, unix.PACKET_AUXDATA, 1},
 		{unix.SOL_PACKET, unix.PACKET_VNET_HDR, 1},
-		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 0},
+		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("counter on %s: %w", end.Name, err)
