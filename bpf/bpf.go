@@ -97,6 +97,7 @@ const (
 	Forever      = ^uint64(0)
 	ClockSlackNs = 1 << 30
 	ShiftBits    = 6
+	RecentBits   = 20
 
 	PolicyShared = 1 << 0
 	PolicyProto  = 1 << 1
@@ -117,6 +118,7 @@ const (
 	MapEvents        = kernelMapEvents
 	MapGlobals       = kernelMapGlobals
 	MapLosses        = kernelMapLosses
+	MapLossNumbers   = kernelMapLossNumbers
 	MapRules4        = kernelMapRules4
 	MapRules6        = kernelMapRules6
 	MapSharedBuckets = kernelMapSharedBuckets
@@ -135,7 +137,7 @@ const (
 func PinnedMaps() []string {
 	return []string{
 		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapLosses,
-		MapRules4, MapRules6, MapSharedBuckets,
+		MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets,
 	}
 }
 

@@ -126,8 +126,6 @@ type kernelGlobal struct {
 	Rules4 uint64
 	Rules6 uint64
 	Build  [32]uint8
-	Pad    [2]uint64
-	Losses uint64
 }
 
 type kernelLimit struct {
@@ -234,6 +232,7 @@ const (
 	kernelMapCpuCounters        = "cpu_counters"
 	kernelMapEvents             = "events"
 	kernelMapGlobals            = "globals"
+	kernelMapLossNumbers        = "loss_numbers"
 	kernelMapLosses             = "losses"
 	kernelMapRules4             = "rules4"
 	kernelMapRules6             = "rules6"
@@ -306,6 +305,7 @@ type kernelMapSpecs struct {
 	CpuCounters   *ebpf.MapSpec `ebpf:"cpu_counters"`
 	Events        *ebpf.MapSpec `ebpf:"events"`
 	Globals       *ebpf.MapSpec `ebpf:"globals"`
+	LossNumbers   *ebpf.MapSpec `ebpf:"loss_numbers"`
 	Losses        *ebpf.MapSpec `ebpf:"losses"`
 	Rules4        *ebpf.MapSpec `ebpf:"rules4"`
 	Rules6        *ebpf.MapSpec `ebpf:"rules6"`
@@ -352,6 +352,7 @@ type kernelMaps struct {
 	CpuCounters   *ebpf.Map `ebpf:"cpu_counters"`
 	Events        *ebpf.Map `ebpf:"events"`
 	Globals       *ebpf.Map `ebpf:"globals"`
+	LossNumbers   *ebpf.Map `ebpf:"loss_numbers"`
 	Losses        *ebpf.Map `ebpf:"losses"`
 	Rules4        *ebpf.Map `ebpf:"rules4"`
 	Rules6        *ebpf.Map `ebpf:"rules6"`
@@ -365,6 +366,7 @@ func (m *kernelMaps) Close() error {
 		m.CpuCounters,
 		m.Events,
 		m.Globals,
+		m.LossNumbers,
 		m.Losses,
 		m.Rules4,
 		m.Rules6,

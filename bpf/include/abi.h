@@ -170,15 +170,13 @@ struct rule {
 };
 
 /*
- * One for all CPUs. Rule counts say how many rules there may be in a trie, never too few: 0 spares
- * the look-up. They are read for each packet and so keep apart from what is written.
+ * One for all CPUs, which only userspace writes. The counts say how many rules there may be in a
+ * trie, never too few: 0 spares the look-up.
  */
 struct global {
 	__u64 rules4;
 	__u64 rules6;
-	__u8 build[32]; /* SHA-256 of the object that is loaded, for userspace */
-	__u64 _pad[2];
-	__u64 losses; /* the last number that was given out (struct loss) */
+	__u8 build[32]; /* SHA-256 of the object that is loaded */
 };
 
 /* addr is an IPv4 address in the first word, or an IPv6 one, cut to its prefix. */

@@ -75,14 +75,13 @@ static __always_inline void uncount_pass(struct bucket *bucket, __u32 length)
 /* Gives the bucket an entry in losses. Where two CPUs do so at once, the first one's holds. */
 static __always_inline __u64 take_loss_number(struct bucket *bucket, __u64 was)
 {
-	struct global *g;
-	__u64 number;
+	__u64 number, *last;
 	__u32 zero = 0;
 
-	g = bpf_map_lookup_elem(&globals, &zero);
-	if (!g)
+	last = bpf_map_lookup_elem(&loss_numbers, &zero);
+	if (!last)
 		return 0;
-	number = __sync_fetch_and_add(&g->losses, 1) + 1;
+	number = __sync_fetch_and_add(last, 1) + 1;
 	if (__sync_val_compare_and_swap(&bucket->loss, was, number) == was)
 		return number;
 	return *(volatile __u64 *)&bucket->loss;

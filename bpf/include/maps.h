@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 
 /*
- * This file declares the maps. All but the last two are pinned, and outlive the program in an
- * upgrade. The sizes of rules and buckets are set by userspace before it loads.
+ * This file declares the maps. All are pinned, and outlive the program in an upgrade. The sizes
+ * of rules and buckets are set by userspace before it loads.
  */
 #ifndef HEADGATE_MAPS_H
 #define HEADGATE_MAPS_H
@@ -66,6 +66,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct loss);
 } losses SEC(".maps");
+
+/* The last number that was given to a source's losses. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} loss_numbers SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -36,16 +36,27 @@ func New(rules4, rules6, globals *ebpf.Map, now func() uint64) *Map {
 func (m *Map) Set(rule Rule) error { return m.SetAll([]Rule{rule}, nil) }
 
 // SetAll sets many rules, or none where it returns an error. Rules that have ended are swept out
-// to make room. progress, where not nil, is told how many are written.
+// where that costs little, or makes the room that is missing. progress, where not nil, is told
+// how many prefixes are written.
 func (m *Map) SetAll(rules []Rule, progress func(done int)) error {
-	if err := m.Sweep(); err != nil {
+	if err := m.sweepIfSmall(); err != nil {
 		return err
 	}
 	changes, err := m.changes(rules)
 	if err != nil {
 		return err
 	}
-	if err := m.reserve(changes); err != nil {
+	err = m.reserve(changes)
+	if errors.Is(err, ErrFull) {
+		if err := m.Sweep(); err != nil {
+			return err
+		}
+		if changes, err = m.changes(rules); err != nil {
+			return err
+		}
+		err = m.reserve(changes)
+	}
+	if err != nil {
 		return err
 	}
 	return m.write(changes, progress)
@@ -103,19 +114,19 @@ func (m *Map) reserve(changes map[netip.Prefix]*change) error {
 	})
 }
 
+// count changes the two counts. Only userspace writes this map, under the loader's lock.
 func (m *Map) count(update func(*bpf.Global) error) error {
 	var g bpf.Global
 	if err := m.globals.Lookup(uint32(0), &g); err != nil {
 		return fmt.Errorf("read the rule counts: %w", err)
 	}
-	before4, before6 := g.Rules4, g.Rules6
 	if err := update(&g); err != nil {
 		return err
 	}
-	if g.Rules4 == before4 && g.Rules6 == before6 {
-		return nil
+	if err := m.globals.Put(uint32(0), &g); err != nil {
+		return fmt.Errorf("write the rule counts: %w", err)
 	}
-	return m.putCounts(g.Rules4, g.Rules6)
+	return nil
 }
 
 // write puts the changes into the maps in a fixed order, and takes those back that are in where
@@ -189,14 +200,29 @@ func (m *Map) Unset(prefixes []netip.Prefix) ([]netip.Prefix, error) {
 		if !ok {
 			continue
 		}
-		if err := m.trie(p).delete(p); err != nil {
+		if err := m.remove(p); err != nil {
 			return removed, err
 		}
 		if len(rulesOf(p, &value, m.now())) > 0 {
 			removed = append(removed, p)
 		}
 	}
-	return removed, m.recount()
+	return removed, nil
+}
+
+// remove deletes a prefix that is in the map, and counts it out afterwards.
+func (m *Map) remove(p netip.Prefix) error {
+	if err := m.trie(p).delete(p); err != nil {
+		return err
+	}
+	return m.count(func(g *bpf.Global) error {
+		if p.Addr().Is4() {
+			g.Rules4--
+		} else {
+			g.Rules6--
+		}
+		return nil
+	})
 }
 
 // List returns all rules that hold now, by prefix, IPv4 first.
@@ -213,6 +239,18 @@ func (m *Map) List() ([]Rule, error) {
 	}
 	slices.SortStableFunc(rules, func(a, b Rule) int { return comparePrefixes(a.Prefix, b.Prefix) })
 	return rules, nil
+}
+
+// sweepIfSmall sweeps where listing everything takes no more than a system call.
+func (m *Map) sweepIfSmall() error {
+	var g bpf.Global
+	if err := m.globals.Lookup(uint32(0), &g); err != nil {
+		return fmt.Errorf("read the rule counts: %w", err)
+	}
+	if total := g.Rules4 + g.Rules6; total == 0 || total > chunk {
+		return nil
+	}
+	return m.Sweep()
 }
 
 // Sweep removes what is left of rules that have ended. The program ignores them anyway.

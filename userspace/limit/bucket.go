@@ -8,9 +8,9 @@ type Limit struct {
 	Packets, Bytes Params
 }
 
-// Bucket is the state of one source under one policy. The zero value is an idle
-// source. A Bucket has no lock: callers that share one must serialise Take and
-// Adopt.
+// Bucket is the state of one source under one policy. Limit.Fresh makes that of
+// an idle source. A Bucket has no lock: callers that share one must serialise
+// Take and Adopt.
 type Bucket struct {
 	Packets, Bytes State
 }
@@ -42,30 +42,41 @@ func (r Refusal) String() string {
 // IsZero reports whether l limits nothing.
 func (l Limit) IsZero() bool { return l.Packets.IsZero() && l.Bytes.IsZero() }
 
+// Fresh returns the bucket of a source that is first seen at time now (ns).
+func (l Limit) Fresh(now uint64) Bucket {
+	return Bucket{Packets: l.Packets.Fresh(now), Bytes: l.Bytes.Fresh(now)}
+}
+
 // Fits returns None if one packet of length bytes may pass at time now (ns),
 // else which part of the limit it exceeds, packets before bytes.
 func (l Limit) Fits(b Bucket, length, now uint64) Refusal {
-	return l.Take(&b, length, now)
-}
-
-// Take is Fits, and charges the packet to both parts of b if it may pass.
-// Otherwise neither part changes.
-func (l Limit) Take(b *Bucket, length, now uint64) Refusal {
-	packets, ok := l.Packets.charge(b.Packets, 1, now)
-	if !ok {
+	if !l.Packets.Fits(b.Packets, 1, now) {
 		return OverPackets
 	}
-	bytes, ok := l.Bytes.charge(b.Bytes, length, now)
-	if !ok {
+	if !l.Bytes.Fits(b.Bytes, length, now) {
 		return OverBytes
 	}
-	*b = Bucket{Packets: packets, Bytes: bytes}
 	return None
 }
 
-// Adopt carries b over to l after a change of the limit at time now (ns), as
-// Params.Adopt does.
-func (l Limit) Adopt(b *Bucket, now uint64) {
-	l.Packets.Adopt(&b.Packets, now)
-	l.Bytes.Adopt(&b.Bytes, now)
+// Take is Fits, and charges the packet to both parts of b if it may pass.
+// Otherwise neither part changes. A part without a limit never does.
+func (l Limit) Take(b *Bucket, length, now uint64) Refusal {
+	if refusal := l.Fits(*b, length, now); refusal != None {
+		return refusal
+	}
+	l.Packets.Take(&b.Packets, 1, now)
+	l.Bytes.Take(&b.Bytes, length, now)
+	return None
+}
+
+// Adopt carries b, last charged under was, over to l at time now (ns), as
+// Params.Convert does: both parts, also if only one of them is different. It
+// does nothing if l is was.
+func (l Limit) Adopt(b *Bucket, was Limit, now uint64) {
+	if l == was {
+		return
+	}
+	b.Packets = l.Packets.Convert(b.Packets, was.Packets.Shift, now)
+	b.Bytes = l.Bytes.Convert(b.Bytes, was.Bytes.Shift, now)
 }

@@ -7,18 +7,24 @@ import (
 	"github.com/headgate/headgate/userspace/rate"
 )
 
-// maxBurst is the longest time that a burst may cost, about 73 years. It leaves
-// room in 64 bits for the clock and for one more charge.
-const maxBurst = 1 << 61
+const (
+	// maxBurst is the largest burst in ticks. It leaves room in 64 bits for
+	// ClockSlack and one more charge, and the greater part of a wrap to be idle.
+	maxBurst = 1 << 62
+
+	// preciseCost is a cost, in ticks, that rounding up changes little enough.
+	preciseCost = 1 << 12
+)
 
 // Compile turns a rate and a burst, in the unit of the rate, into Params. The
-// cost of a unit is Per/Count rounded half up to 2^-32 ns; the burst costs
-// exactly burst times that. The rounding is at most 6 in 10^9 of any rate that
-// package rate accepts.
+// cost of a unit is Per/Count, with the smallest shift up to MaxShift that
+// makes it exact or at least 2^12 ticks. What is not exact is rounded up, so
+// that the rate is never higher than asked for, and lower by less than 0.1 %.
+// The burst is exactly burst times the cost.
 //
 // It returns an error if r is not a rate that rate.FromInterval accepts
-// (wrapping rate.ErrZero if it is zero), if burst is 0, or if the burst costs
-// more than 2^61 ns.
+// (wrapping rate.ErrZero if it is zero), if burst is 0, or if the burst is more
+// than 2^62 ticks.
 func Compile(r rate.Rate, burst uint64) (Params, error) {
 	r, err := rate.FromInterval(r.Count, r.Per, r.Unit)
 	if err != nil {
@@ -27,21 +33,28 @@ func Compile(r rate.Rate, burst uint64) (Params, error) {
 	if burst == 0 {
 		return Params{}, fmt.Errorf("burst 0 at %s: would let nothing pass; use at least 1", r)
 	}
-	cost := costOf(r)
-	total, ok := cost.times(burst)
-	if !ok || !total.atMost(fixed{ns: maxBurst}) {
-		return Params{}, fmt.Errorf("burst %d at %s: takes more than 73 years to earn; use at most %d",
-			burst, r, fixed{ns: maxBurst}.quo(cost))
+	cost, shift := costOf(r)
+	high, total := bits.Mul64(cost, burst)
+	if high != 0 || total > maxBurst {
+		return Params{}, fmt.Errorf("burst %d at %s: too large; use at most %d", burst, r, maxBurst/cost)
 	}
-	return Params{Cost: cost.ns, CostFrac: cost.frac, Burst: total.ns, BurstFrac: total.frac}, nil
+	return Params{Cost: cost, Burst: total, Shift: shift}, nil
 }
 
-// costOf returns Per/Count, rounded half up.
-func costOf(r rate.Rate) fixed {
-	high, low := fixed{ns: uint64(r.Per)}.words()
-	low, carry := bits.Add64(low, r.Count/2, 0)
-	high += carry
-	costHigh := high / r.Count
-	costLow, _ := bits.Div64(high%r.Count, low, r.Count)
-	return fixed{costHigh<<32 | costLow>>32, uint32(costLow)}
+// costOf returns what one unit costs, rounded up, in ticks of 2^-shift ns.
+func costOf(r rate.Rate) (cost uint64, shift uint8) {
+	for shift = range uint8(MaxShift + 1) {
+		// A shift is tried only after one with a cost below preciseCost, so
+		// that the quotient fits in 64 bits.
+		per := uint64(r.Per)
+		quo, rem := bits.Div64(per>>(64-shift), per<<shift, r.Count)
+		if rem == 0 {
+			return quo, shift
+		}
+		cost = quo + 1
+		if cost >= preciseCost {
+			break
+		}
+	}
+	return cost, shift
 }

@@ -1,98 +1,129 @@
 // Package limit is the executable specification of headgate's limiter: what
 // the XDP program does to a bucket, bit for bit, as pure functions of a clock
-// reading.
+// reading. bpf/include/gcra.h and bpf/include/bucket.h are the same in C.
 //
 // The algorithm is the generic cell rate algorithm (GCRA) in its virtual
 // scheduling form, from ITU-T I.371 and ATM Forum Traffic Management 4.0. A
 // bucket holds one theoretical arrival time (TAT). Each unit that passes moves
-// it ahead by the cost of one unit; a unit passes if the TAT would then be no
-// further ahead of now than the burst. Times are nanoseconds with 32 bits of
-// fraction.
+// it ahead by the cost of one unit; a unit passes if the debt, which is how far
+// the TAT is ahead of now, would then be at most the burst. Times are counted in
+// ticks of 2^-Shift ns, so that a byte at 400Gbit/s costs a whole number too.
 //
 // It admits exactly what a token bucket with real-valued tokens admits: a
-// burst of B units from an idle source, and over any time t at most B + rate*t,
-// where rate is that of the compiled cost.
+// burst of B units from an idle source, and over any time t at most B + rate*t.
 //
-// Clock readings and TATs must be below 2^63 ns, about 292 years. Nothing here
-// panics beyond it, but a time that does not fit in 64 bits is then refused.
+// # Wrap
+//
+// Ticks are counted modulo 2^64, so they come round after 2^(64-Shift) ns: 584
+// years at shift 0, 3.2 days at shift 16, which only limits above some
+// 64Gbit/s per source use. A source that was idle for a multiple of that, or
+// for less by up to the burst time and ClockSlack, finds its old debt again. It
+// errs on the strict side, for at most the burst time and ClockSlack.
+//
+// # What it leaves out
+//
+// The program changes a TAT by compare-and-swap, and gives a charge back if a
+// packet that several limits agreed to turns out, at charging, to be over one of
+// them. Functions of a state that nobody else touches need neither.
 package limit
 
+import "math/bits"
+
+// ClockSlack is how far apart, in ns, two CPUs' clocks may be that work on one
+// bucket. Where one is ahead by that much, the other finds a debt that is above
+// the burst by as much. Without the slack it would take it for a TAT in the
+// past, and forgive all of it.
+const ClockSlack = 1 << 30
+
+// MaxShift is the largest Shift. It keeps the rate within 0.1 % up to
+// 400Gbit/s and ClockSlack far below the largest burst.
+const MaxShift = 16
+
 // Params is a rate and a burst as the limiter uses them. The zero value limits
-// nothing. Compile makes Params.
+// nothing. Compile makes Params; the functions of others return, but may not
+// agree with C where its 64 bits overflow.
 type Params struct {
-	Cost      uint64 // time that one unit costs, whole ns
-	CostFrac  uint32 // and its fraction, 2^-32 ns
-	Burst     uint64 // time that a whole burst costs, whole ns, at most 2^61
-	BurstFrac uint32 // and its fraction, 2^-32 ns
+	Cost  uint64 // of one unit, in ticks; 0 for no limit
+	Burst uint64 // the largest debt, in ticks, at most 2^62
+	Shift uint8  // a tick is 2^-Shift ns; at most MaxShift
 }
 
-// State is what the limiter remembers of a source. The zero value is a source
-// that has been idle. A State has no lock: callers that share one must
-// serialise Take and Adopt.
+// State is what the limiter remembers of a source. Fresh makes the one of an
+// idle source; the zero value is that only at time 0. A State has no lock:
+// callers that share one must serialise Take.
 type State struct {
-	TAT   uint64 // theoretical arrival time, whole ns
-	Phase uint32 // and its fraction, 2^-32 ns
+	TAT uint64 // theoretical arrival time, in ticks modulo 2^64
 }
 
 // IsZero reports whether p limits nothing.
-func (p Params) IsZero() bool { return p.Cost == 0 && p.CostFrac == 0 }
+func (p Params) IsZero() bool { return p.Cost == 0 }
+
+// Fresh returns the state of a source that is first seen at time now (ns).
+func (p Params) Fresh(now uint64) State { return State{TAT: p.ticks(now)} }
 
 // Fits reports whether n units (1 for a packet, its length for bytes) may pass
-// at time now. If now goes backwards it admits no more than it would have at
-// the latest now.
+// at time now (ns). If now goes backwards, by at most ClockSlack, it admits no
+// more than it would have at the latest now. No units, or no limit, always fit.
 func (p Params) Fits(s State, n, now uint64) bool {
-	_, ok := p.charge(s, n, now)
-	return ok
+	charge, ok := p.charge(n)
+	return ok && (charge == 0 || p.debt(s, now) <= p.Burst-charge)
 }
 
 // Take is Fits, and charges the n units to s if they fit. Otherwise s does not
 // change: what is refused costs nothing.
 func (p Params) Take(s *State, n, now uint64) bool {
-	next, ok := p.charge(*s, n, now)
-	if ok {
-		*s = next
+	if !p.Fits(*s, n, now) {
+		return false
 	}
-	return ok
+	if charge, _ := p.charge(n); charge != 0 {
+		s.TAT = p.ticks(now) + p.debt(*s, now) + charge
+	}
+	return true
 }
 
-// Adopt carries s over to p after a change of the limit at time now: debt
-// beyond the new burst is forgiven, so that a source that was far ahead under
-// the old limit does not have to wait longer than the new one can mean.
-func (p Params) Adopt(s *State, now uint64) {
-	// Compares debts instead of times: now + Burst could overflow.
-	if s.TAT > now && s.TAT-now > p.Burst {
-		s.TAT = now + p.Burst
+// Convert carries s, in ticks of 2^-was ns, over to p after a change of the
+// limit at time now (ns). The debt stays the same time, rounded up to a tick. A
+// debt beyond p's burst is cut to that, so that a source that was far ahead
+// under the old limit waits no longer than the new one can mean.
+//
+// The old burst is not known here, so that whatever lies up to half a wrap
+// ahead counts as a debt: a source that was idle for longer than half a wrap of
+// the old ticks begins with the new burst spent.
+func (p Params) Convert(s State, was uint8, now uint64) State {
+	debt := s.TAT - now<<was
+	if int64(debt) <= 0 {
+		return p.Fresh(now)
 	}
-	// A fraction on top of now + Burst could be beyond the burst, and one
-	// rule for all is simpler in the kernel: less than 1 ns is forgiven.
-	s.Phase = 0
+	if p.Shift >= was {
+		by := p.Shift - was
+		if debt > p.Burst>>by { // shifting it first could overflow
+			debt = p.Burst
+		} else {
+			debt <<= by
+		}
+	} else {
+		by := was - p.Shift
+		debt = (debt + 1<<by - 1) >> by
+	}
+	return State{TAT: p.ticks(now) + min(debt, p.Burst)}
 }
 
-// charge returns s after n units at time now, and whether they fit.
-func (p Params) charge(s State, n, now uint64) (State, bool) {
+// charge returns what n units cost, and false if that is more than the burst.
+func (p Params) charge(n uint64) (uint64, bool) {
 	if p.IsZero() {
-		return s, true
+		return 0, true
 	}
-	price, ok := p.cost().times(n)
-	if !ok {
-		return s, false
-	}
-	end, ok := s.from(now).plus(price)
-	if !ok {
-		return s, false
-	}
-	debt := fixed{end.ns - now, end.frac}
-	return State{TAT: end.ns, Phase: end.frac}, debt.atMost(p.burst())
+	high, low := bits.Mul64(p.Cost, n)
+	return low, high == 0 && low <= p.Burst
 }
 
-// from returns the time from which a charge at time now counts: the TAT, or now
-// if that has passed. TAT == now keeps its fraction, which has not passed yet.
-func (s State) from(now uint64) fixed {
-	if s.TAT < now {
-		return fixed{ns: now}
+// debt returns how far the TAT is ahead of now, 0 if it has passed.
+func (p Params) debt(s State, now uint64) uint64 {
+	debt := s.TAT - p.ticks(now)
+	if debt > p.Burst+ClockSlack<<p.Shift {
+		return 0
 	}
-	return fixed{s.TAT, s.Phase}
+	return debt
 }
 
-func (p Params) cost() fixed  { return fixed{p.Cost, p.CostFrac} }
-func (p Params) burst() fixed { return fixed{p.Burst, p.BurstFrac} }
+func (p Params) ticks(now uint64) uint64 { return now << p.Shift }

@@ -1,0 +1,155 @@
+// Package bucketmap reads what each source passed and lost. Reading does not touch the kernel's
+// idea of which bucket was used last.
+package bucketmap
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+// chunk is how many entries one system call reads at first.
+const chunk = 16384
+
+// Source is what one policy counted of one source.
+type Source struct {
+	Addr      netip.Addr // cut to its prefix
+	PolicyID  uint16
+	Pass      statmap.Counter // WouldDrop included
+	Drop      statmap.Counter
+	WouldDrop statmap.Counter
+}
+
+// Map is the buckets and losses of one instance. It is safe for concurrent use.
+type Map struct {
+	buckets, shared, losses *ebpf.Map
+}
+
+// New returns a view of the maps, which stay the caller's.
+func New(buckets, shared, losses *ebpf.Map) *Map {
+	return &Map{buckets: buckets, shared: shared, losses: losses}
+}
+
+// List returns all sources with a bucket, in no order. What a source lost is kept until 65,536
+// other sources have lost something after its first loss.
+func (m *Map) List() ([]Source, error) {
+	losses, err := m.readLosses()
+	if err != nil {
+		return nil, err
+	}
+	var sources []Source
+	err = m.each(func(key bpf.BucketKey, bucket bpf.Bucket) error {
+		pass, err := m.pass(key, bucket)
+		if err != nil {
+			return err
+		}
+		source := Source{
+			Addr:     wire.ToAddr(key.Addr, key.Family),
+			PolicyID: key.PolicyId,
+			Pass:     pass,
+		}
+		losses.addTo(&source, bucket.Loss)
+		source.Pass.Add(source.WouldDrop)
+		sources = append(sources, source)
+		return nil
+	})
+	return sources, err
+}
+
+// Count returns how many buckets there are.
+func (m *Map) Count() (int, error) {
+	n := 0
+	err := m.each(func(bpf.BucketKey, bpf.Bucket) error { n++; return nil })
+	return n, err
+}
+
+// Capacity returns how many buckets there can be.
+func (m *Map) Capacity() int { return int(m.buckets.MaxEntries()) }
+
+// ResetShared empties the shared buckets of a policy slot, so that a new policy there owes nothing.
+func (m *Map) ResetShared(slot int) error {
+	for _, index := range []int{slot, bpf.MaxPolicies + slot} {
+		if err := m.shared.Put(uint32(index), &bpf.Bucket{}); err != nil {
+			return fmt.Errorf("reset shared bucket %d: %w", index, err)
+		}
+	}
+	return nil
+}
+
+// each visits every bucket once, as long as nothing changes; buckets that come or go meanwhile
+// may be seen or not. A hash chain that does not fit a chunk makes the kernel answer ENOSPC; then
+// all is read again in larger chunks, before anything was visited.
+func (m *Map) each(visit func(bpf.BucketKey, bpf.Bucket) error) error {
+	for size := chunk; ; size *= 2 {
+		entries, err := m.read(size)
+		if errors.Is(err, unix.ENOSPC) && size < m.Capacity() {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("list buckets: %w", err)
+		}
+		for _, e := range entries {
+			if err := visit(e.key, e.bucket); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+type entry struct {
+	key    bpf.BucketKey
+	bucket bpf.Bucket
+}
+
+func (m *Map) read(size int) ([]entry, error) {
+	var cursor ebpf.MapBatchCursor
+	var entries []entry
+	keys, values := make([]bpf.BucketKey, size), make([]bpf.Bucket, size)
+	for {
+		n, err := m.buckets.BatchLookup(&cursor, keys, values, nil)
+		if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return nil, err
+		}
+		for i := range n {
+			entries = append(entries, entry{keys[i], values[i]})
+		}
+		if err != nil {
+			return entries, nil
+		}
+	}
+}
+
+const (
+	recentMask = 1<<bpf.RecentBits - 1
+	recentFull = 1 << (bpf.RecentBits - 1)
+)
+
+// pass adds up the two places of what a bucket passed. While a CPU moves the one to the other it
+// is in both, and the bucket is read again.
+func (m *Map) pass(key bpf.BucketKey, b bpf.Bucket) (statmap.Counter, error) {
+	for range 100 {
+		if b.Recent&recentMask < recentFull {
+			break
+		}
+		time.Sleep(time.Microsecond)
+		err := m.buckets.Lookup(&key, &b)
+		if errors.Is(err, ebpf.ErrKeyNotExist) {
+			break
+		}
+		if err != nil {
+			return statmap.Counter{}, fmt.Errorf("read a bucket again: %w", err)
+		}
+	}
+	pass := statmap.Of(b.Pass)
+	pass.Add(statmap.Counter{Packets: b.Recent & recentMask, Bytes: b.Recent >> bpf.RecentBits})
+	return pass, nil
+}

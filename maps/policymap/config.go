@@ -1,0 +1,229 @@
+package policymap
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+// Overflow says what becomes of packets whose source the bucket map has no room for.
+type Overflow uint8
+
+// The overflow modes.
+const (
+	OverflowPass   = Overflow(bpf.OverflowPass)
+	OverflowDrop   = Overflow(bpf.OverflowDrop)
+	OverflowShared = Overflow(bpf.OverflowShared) // all such sources share one bucket a policy
+)
+
+var overflowNames = [...]string{OverflowPass: "pass", OverflowDrop: "drop", OverflowShared: "shared"}
+
+// String returns "pass", "drop" or "shared".
+func (o Overflow) String() string {
+	if int(o) < len(overflowNames) {
+		return overflowNames[o]
+	}
+	return fmt.Sprintf("overflow %d", uint8(o))
+}
+
+// ParseOverflow is the inverse of Overflow.String.
+func ParseOverflow(s string) (Overflow, error) {
+	if i := slices.Index(overflowNames[:], s); i >= 0 {
+		return Overflow(i), nil
+	}
+	return 0, fmt.Errorf("overflow %q: use pass, drop or shared", s)
+}
+
+// Config is all that packets are decided by, but for the rules.
+type Config struct {
+	DryRun        bool // decide and count everything, drop nothing
+	Overflow      Overflow
+	EventInterval time.Duration // least time between two events of one CPU
+	IPv4Prefix    int           // bits of an address that make a source
+	IPv6Prefix    int
+	Policies      []Policy // in the order in which they are asked, enforced ones first
+
+	// ValidUntil is when the fallback takes over, in ns of the boot clock; Forever but while
+	// `attach --try` waits for an answer.
+	ValidUntil uint64
+
+	nextID uint16
+}
+
+// Forever is the ValidUntil of a configuration that stays.
+const Forever uint64 = math.MaxUint64
+
+// NewConfig returns a configuration without policies, in which everything passes.
+func NewConfig() Config {
+	return Config{
+		EventInterval: 10 * time.Millisecond,
+		IPv4Prefix:    32,
+		IPv6Prefix:    64,
+		ValidUntil:    Forever,
+	}
+}
+
+// Policy returns the policy of that name.
+func (c *Config) Policy(name string) (Policy, bool) {
+	i := c.index(name)
+	if i < 0 {
+		return Policy{}, false
+	}
+	return c.Policies[i], true
+}
+
+// PolicyName returns the name of the policy with that id, or "" where there is none any more.
+func (c *Config) PolicyName(id uint16) string {
+	for _, p := range c.Policies {
+		if p.id == id {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+func (c *Config) index(name string) int {
+	return slices.IndexFunc(c.Policies, func(p Policy) bool { return p.Name == name })
+}
+
+// Set adds a policy, or replaces the one of its name, which keeps its id, buckets and counters.
+// counters are the totals of all slots now (statmap), from which a new policy starts at 0.
+func (c *Config) Set(p Policy, counters [MaxPolicies][bpf.VerdictLen]bpf.Counter) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	i := c.index(p.Name)
+	if i >= 0 {
+		old := c.Policies[i]
+		p.id, p.slot, p.base = old.id, old.slot, old.base
+		c.Policies[i] = p
+		c.order()
+		return nil
+	}
+	slot, ok := c.freeSlot()
+	if !ok {
+		return fmt.Errorf("%w %q: there are %d already, and %d is the most; delete one first",
+			ErrTooMany, p.Name, len(c.Policies), MaxPolicies)
+	}
+	p.id, p.slot, p.base = c.newID(), slot, counters[slot]
+	c.Policies = append(c.Policies, p)
+	c.order()
+	return nil
+}
+
+// Delete removes the policy of that name.
+func (c *Config) Delete(name string) error {
+	i := c.index(name)
+	if i < 0 {
+		return fmt.Errorf("%w: %q; `headgate policies` lists them", ErrNoPolicy, name)
+	}
+	c.Policies = slices.Delete(slices.Clone(c.Policies), i, i+1)
+	return nil
+}
+
+// order puts enforced policies first, as the program wants them, and otherwise keeps the order
+// in which they were made.
+func (c *Config) order() {
+	c.Policies = slices.Clone(c.Policies)
+	slices.SortStableFunc(c.Policies, func(a, b Policy) int {
+		return cmp.Compare(boolInt(a.DryRun), boolInt(b.DryRun))
+	})
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (c *Config) freeSlot() (uint8, bool) {
+	for slot := range uint8(MaxPolicies) {
+		taken := func(p Policy) bool { return p.slot == slot }
+		if !slices.ContainsFunc(c.Policies, taken) {
+			return slot, true
+		}
+	}
+	return 0, false
+}
+
+// newID counts up, so that a rule or bucket of a deleted policy does not become another's.
+func (c *Config) newID() uint16 {
+	for {
+		c.nextID++
+		taken := func(p Policy) bool { return p.id == c.nextID }
+		if c.nextID != 0 && !slices.ContainsFunc(c.Policies, taken) {
+			return c.nextID
+		}
+	}
+}
+
+func (c *Config) validate() error {
+	if c.IPv4Prefix < 0 || c.IPv4Prefix > 32 {
+		return fmt.Errorf("IPv4 prefix length %d: use 0 to 32", c.IPv4Prefix)
+	}
+	if c.IPv6Prefix < 0 || c.IPv6Prefix > 128 {
+		return fmt.Errorf("IPv6 prefix length %d: use 0 to 128", c.IPv6Prefix)
+	}
+	if len(c.Policies) > MaxPolicies {
+		return fmt.Errorf("%w: %d policies, and %d is the most", ErrTooMany, len(c.Policies), MaxPolicies)
+	}
+	return nil
+}
+
+func (c *Config) encode() (*bpf.Config, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	encoded := &bpf.Config{
+		ValidUntil:    c.ValidUntil,
+		EventInterval: uint64(c.EventInterval),
+		Mask4:         wire.Mask(c.IPv4Prefix)[0],
+		Mask6:         wire.Mask(c.IPv6Prefix),
+		Overflow:      bpf.OverflowMode(c.Overflow),
+		NextPolicyId:  c.nextID,
+		Prefix4:       uint8(c.IPv4Prefix),
+		Prefix6:       uint8(c.IPv6Prefix),
+		PolicyCount:   uint32(len(c.Policies)),
+	}
+	if c.DryRun {
+		encoded.Flags |= bpf.ConfigDryRun
+	}
+	for i, p := range c.Policies {
+		policy, info, err := p.encode()
+		if err != nil {
+			return nil, err
+		}
+		encoded.Policies[i], encoded.Infos[p.slot] = policy, info
+		if !p.DryRun {
+			encoded.Enforced++
+		}
+	}
+	if len(c.Policies) == 1 && encoded.Enforced == 1 && c.Policies[0].matchesAll() {
+		encoded.OnlyDefault = 1
+	}
+	return encoded, nil
+}
+
+func decodeConfig(encoded *bpf.Config) Config {
+	c := Config{
+		DryRun:        encoded.Flags&bpf.ConfigDryRun != 0,
+		Overflow:      Overflow(encoded.Overflow),
+		EventInterval: time.Duration(encoded.EventInterval),
+		IPv4Prefix:    int(encoded.Prefix4),
+		IPv6Prefix:    int(encoded.Prefix6),
+		ValidUntil:    encoded.ValidUntil,
+		nextID:        encoded.NextPolicyId,
+	}
+	for i := range min(int(encoded.PolicyCount), MaxPolicies) {
+		p := encoded.Policies[i]
+		info := encoded.Infos[int(p.Slot)%MaxPolicies]
+		c.Policies = append(c.Policies, decodePolicy(p, info, i >= int(encoded.Enforced)))
+	}
+	return c
+}
