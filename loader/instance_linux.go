@@ -1,0 +1,293 @@
+package loader
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/bucketmap"
+	"github.com/headgate/headgate/maps/eventmap"
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+// Instance is an open instance. Its methods that change something need it opened by Open or
+// Create, which hold the lock. It is not safe for concurrent use.
+type Instance struct {
+	dir      string // with the layout version
+	lock     *os.File
+	inner    *ebpf.MapSpec // of a configuration
+	maps     map[string]*ebpf.Map
+	programs map[string]*ebpf.Program
+
+	// update replaces a link's program; a test makes it fail.
+	update func(link.Link, *ebpf.Program) error
+}
+
+// Create opens the instance, or makes one that attaches to nothing yet and lets everything pass.
+// created says which. The caller must Close it.
+func Create(o Options) (i *Instance, created bool, err error) {
+	o = o.withDefaults()
+	if err := checkCapabilities(); err != nil {
+		return nil, false, err
+	}
+	if err := ensureBPFFS(o.Dir, o.Notice); err != nil {
+		return nil, false, err
+	}
+	lock, err := lockDir(o.Dir, o.LockWait)
+	if err != nil {
+		return nil, false, err
+	}
+	defer closeOnError(&err, lock)
+
+	err = checkVersion(o.Dir)
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrNotLoaded):
+		if err := load(o); err != nil {
+			os.Remove(o.Dir) // only where nothing else is in it
+			return nil, false, err
+		}
+		created = true
+	default:
+		return nil, false, err
+	}
+	i, err = open(o.Dir)
+	if err != nil {
+		return nil, false, err
+	}
+	i.lock = lock
+	return i, created, nil
+}
+
+// Open opens an instance to change it. The caller must Close it.
+func Open(o Options) (i *Instance, err error) {
+	o = o.withDefaults()
+	if err := checkCapabilities(); err != nil {
+		return nil, err
+	}
+	if err := checkVersion(o.Dir); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(o.Dir, o.LockWait)
+	if err != nil {
+		return nil, err
+	}
+	defer closeOnError(&err, lock)
+	i, err = open(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	i.lock = lock
+	return i, nil
+}
+
+// OpenToRead opens an instance beside whoever changes it. The caller must Close it.
+func OpenToRead(o Options) (*Instance, error) {
+	o = o.withDefaults()
+	if err := checkCapabilities(); err != nil {
+		return nil, err
+	}
+	return open(o.Dir)
+}
+
+func closeOnError(err *error, f *os.File) {
+	if *err != nil {
+		f.Close()
+	}
+}
+
+// open opens all pins. An error leaves nothing open.
+func open(dir string) (i *Instance, err error) {
+	if err := checkVersion(dir); err != nil {
+		return nil, err
+	}
+	spec, err := bpf.Load()
+	if err != nil {
+		return nil, fmt.Errorf("parse the program: %w", err)
+	}
+	i = &Instance{
+		dir:      filepath.Join(dir, layoutVersion),
+		inner:    spec.Maps[bpf.MapConfigs].InnerMap,
+		maps:     map[string]*ebpf.Map{},
+		programs: map[string]*ebpf.Program{},
+		update:   link.Link.Update,
+	}
+	defer func() {
+		if err != nil {
+			i.Close()
+			i = nil
+		}
+	}()
+	for _, name := range bpf.PinnedMaps() {
+		if err := i.openMap(name, spec.Maps[name]); err != nil {
+			return i, err
+		}
+	}
+	for _, name := range []string{bpf.Program, bpf.ProgramFrags} {
+		p, err := ebpf.LoadPinnedProgram(filepath.Join(i.dir, name), nil)
+		if errors.Is(err, fs.ErrNotExist) && name == bpf.ProgramFrags {
+			continue // a kernel without it
+		}
+		if err != nil {
+			return i, fmt.Errorf("open the program %s: %w", name, err)
+		}
+		i.programs[name] = p
+	}
+	return i, nil
+}
+
+func (i *Instance) openMap(name string, spec *ebpf.MapSpec) error {
+	m, err := ebpf.LoadPinnedMap(filepath.Join(i.dir, name), nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return i.incompatible(fmt.Errorf("map %s is missing", name))
+	}
+	if err != nil {
+		return fmt.Errorf("open the map %s: %w", name, privilege(err))
+	}
+	i.maps[name] = m
+	spec.MaxEntries = m.MaxEntries()
+	if err := spec.Compatible(m); err != nil {
+		return i.incompatible(err)
+	}
+	return nil
+}
+
+func (i *Instance) incompatible(err error) error {
+	return fmt.Errorf("%w is at %s: %w; detach it with the headgate that made it or with "+
+		"`headgate detach --all`", ErrIncompatible, filepath.Dir(i.dir), err)
+}
+
+// Close closes what is open and gives back the lock. What is pinned stays.
+func (i *Instance) Close() error {
+	var errs []error
+	for _, p := range i.programs {
+		errs = append(errs, p.Close())
+	}
+	for _, m := range i.maps {
+		errs = append(errs, m.Close())
+	}
+	if i.lock != nil {
+		errs = append(errs, i.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Policies returns the configuration.
+func (i *Instance) Policies() *policymap.Map {
+	return policymap.New(i.maps[bpf.MapConfigs], i.inner)
+}
+
+// Rules returns the rules.
+func (i *Instance) Rules() *rulemap.Map {
+	return rulemap.New(i.maps[bpf.MapRules4], i.maps[bpf.MapRules6], i.maps[bpf.MapGlobals], wire.BootTime)
+}
+
+// Buckets returns the sources.
+func (i *Instance) Buckets() *bucketmap.Map {
+	return bucketmap.New(i.maps[bpf.MapBuckets], i.maps[bpf.MapSharedBuckets], i.maps[bpf.MapLosses])
+}
+
+// Stats reads the counters.
+func (i *Instance) Stats() (statmap.Stats, error) { return statmap.Read(i.maps[bpf.MapCounters]) }
+
+// Events returns a reader of the events. An instance has one at a time; ErrLocked says that
+// another process reads them. The caller must Close it.
+func (i *Instance) Events() (*EventReader, error) {
+	f, err := os.Open(i.dir)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", i.dir, privilege(err))
+	}
+	if err := tryFlock(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("read events: %w; two readers would each see a part of them", err)
+	}
+	r, err := eventmap.NewReader(i.maps[bpf.MapEvents])
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &EventReader{Reader: r, lock: f}, nil
+}
+
+// EventReader is the one reader of an instance's events.
+type EventReader struct {
+	*eventmap.Reader
+	lock *os.File
+}
+
+// Close ends reading and lets another process read.
+func (r *EventReader) Close() error { return errors.Join(r.Reader.Close(), r.lock.Close()) }
+
+// Memory returns what the kernel charges for each map, by name.
+func (i *Instance) Memory() ([]MapMemory, error) {
+	var memory []MapMemory
+	for _, name := range bpf.PinnedMaps() {
+		info, err := i.maps[name].Info()
+		if err != nil {
+			return nil, fmt.Errorf("ask about the map %s: %w", name, err)
+		}
+		bytes, _ := info.Memlock()
+		memory = append(memory, MapMemory{
+			Name:       name,
+			MaxEntries: int(i.maps[name].MaxEntries()),
+			Bytes:      bytes,
+		})
+	}
+	slices.SortFunc(memory, func(a, b MapMemory) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return memory, nil
+}
+
+// Outdated says that the instance runs another program than this headgate has; Upgrade changes
+// that.
+func (i *Instance) Outdated() (bool, error) {
+	var g bpf.Global
+	if err := i.maps[bpf.MapGlobals].Lookup(uint32(0), &g); err != nil {
+		return false, fmt.Errorf("read the program's build: %w", err)
+	}
+	return g.Build != build(), nil
+}
+
+func build() [sha256.Size]byte { return sha256.Sum256(bpf.Object()) }
+
+// Remove detaches everything and removes the instance. Open instances elsewhere keep reading maps
+// that nothing fills any more.
+func Remove(o Options) error {
+	o = o.withDefaults()
+	if err := checkCapabilities(); err != nil {
+		return err
+	}
+	own, err := ownEntries(o.Dir)
+	if err != nil {
+		return err
+	}
+	if len(own) == 0 {
+		return checkVersion(o.Dir)
+	}
+	lock, err := lockDir(o.Dir, o.LockWait)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	return removeDir(o.Dir)
+}
+
+func (i *Instance) linkPath(ifindex int) string {
+	return filepath.Join(i.dir, linksDir, strconv.Itoa(ifindex))
+}

@@ -1,0 +1,78 @@
+//go:build !linux
+
+package loader
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/headgate/headgate/maps/bucketmap"
+	"github.com/headgate/headgate/maps/eventmap"
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/statmap"
+)
+
+// Instance is an open instance; there are none on this system.
+type Instance struct{}
+
+// EventReader is the one reader of an instance's events.
+type EventReader struct{ *eventmap.Reader }
+
+func errNotLinux() error {
+	return fmt.Errorf("%w: limiting packets in the kernel needs Linux, and this is %s",
+		ErrUnsupported, runtime.GOOS)
+}
+
+// Create says that it needs Linux, as all functions and methods here do.
+func Create(Options) (*Instance, bool, error) { return nil, false, errNotLinux() }
+
+// Open says that it needs Linux.
+func Open(Options) (*Instance, error) { return nil, errNotLinux() }
+
+// OpenToRead says that it needs Linux.
+func OpenToRead(Options) (*Instance, error) { return nil, errNotLinux() }
+
+// Remove says that it needs Linux.
+func Remove(Options) error { return errNotLinux() }
+
+// Close does nothing.
+func (*Instance) Close() error { return nil }
+
+// Policies returns nil.
+func (*Instance) Policies() *policymap.Map { return nil }
+
+// Rules returns nil.
+func (*Instance) Rules() *rulemap.Map { return nil }
+
+// Buckets returns nil.
+func (*Instance) Buckets() *bucketmap.Map { return nil }
+
+// Stats says that it needs Linux.
+func (*Instance) Stats() (statmap.Stats, error) { return statmap.Stats{}, errNotLinux() }
+
+// Events says that it needs Linux.
+func (*Instance) Events() (*EventReader, error) { return nil, errNotLinux() }
+
+// Memory says that it needs Linux.
+func (*Instance) Memory() ([]MapMemory, error) { return nil, errNotLinux() }
+
+// Outdated says that it needs Linux.
+func (*Instance) Outdated() (bool, error) { return false, errNotLinux() }
+
+// Upgrade says that it needs Linux.
+func (*Instance) Upgrade() error { return errNotLinux() }
+
+// Attach says that it needs Linux.
+func (*Instance) Attach(string, Mode) (Attachment, bool, error) {
+	return Attachment{}, false, errNotLinux()
+}
+
+// Detach says that it needs Linux.
+func (*Instance) Detach(string) error { return errNotLinux() }
+
+// RemoveIfUnused says that it needs Linux.
+func (*Instance) RemoveIfUnused() (bool, error) { return false, errNotLinux() }
+
+// Attachments says that it needs Linux.
+func (*Instance) Attachments() ([]Attachment, error) { return nil, errNotLinux() }

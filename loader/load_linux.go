@@ -1,0 +1,146 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/policymap"
+)
+
+// minSourcesPerCPU keeps the kernel's LRU list sensible: each CPU takes free entries in batches
+// of up to 128, so that a map of few entries forgets sources long before it is full.
+const (
+	minSources       = 4096
+	minSourcesPerCPU = 512
+)
+
+// load makes an instance in o.Dir: complete in a temporary directory, then renamed, so that there
+// is a whole one or none. The lock is held.
+func load(o Options) (err error) {
+	if err := removeLeftovers(o.Dir); err != nil {
+		return err
+	}
+	if err := probe(required()); err != nil {
+		return err
+	}
+	coll, err := newCollection(o, nil)
+	if err != nil {
+		return err
+	}
+	defer coll.Close()
+	if err := initialise(coll); err != nil {
+		return err
+	}
+
+	temp := filepath.Join(o.Dir, fmt.Sprintf("%s%d", tempPrefix, os.Getpid()))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(temp))
+		}
+	}()
+	if err := pinAll(coll, temp); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, filepath.Join(o.Dir, layoutVersion)); err != nil {
+		return fmt.Errorf("put the instance in its place: %w", err)
+	}
+	return nil
+}
+
+// newCollection loads the program. With maps it works on those, and otherwise on new ones.
+func newCollection(o Options, maps map[string]*ebpf.Map) (*ebpf.Collection, error) {
+	spec, err := bpf.Load()
+	if err != nil {
+		return nil, fmt.Errorf("parse the program: %w", err)
+	}
+	if !hasFrags() {
+		delete(spec.Programs, bpf.ProgramFrags)
+	}
+	for name, m := range maps {
+		spec.Maps[name].MaxEntries = m.MaxEntries()
+	}
+	if maps == nil {
+		spec.Maps[bpf.MapBuckets].MaxEntries = sources(o)
+		spec.Maps[bpf.MapRules4].MaxEntries = o.MaxRules
+		spec.Maps[bpf.MapRules6].MaxEntries = o.MaxRules
+	}
+	coll, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: maps})
+	if err != nil {
+		return nil, loadError(err)
+	}
+	return coll, nil
+}
+
+// sources returns the size of the bucket map, which is raised where it would be useless.
+func sources(o Options) uint32 {
+	least := uint32(minSources)
+	if cpus, err := ebpf.PossibleCPU(); err == nil {
+		least = max(least, uint32(cpus)*minSourcesPerCPU)
+	}
+	if o.MaxSources < least {
+		o.Notice(fmt.Sprintf("raised --max-sources from %d to %d: a smaller table forgets sources "+
+			"before it is full", o.MaxSources, least))
+	}
+	return max(o.MaxSources, least)
+}
+
+func loadError(err error) error {
+	var verifier *ebpf.VerifierError
+	switch {
+	case errors.Is(err, ebpf.ErrNotSupported):
+		return fmt.Errorf("load the program into Linux %s: %w: %w; headgate needs Linux %s or later",
+			kernelRelease(), ErrUnsupported, err, minKernel)
+	case errors.As(err, &verifier):
+		return fmt.Errorf("the verifier of Linux %s refuses the program, please report this: %w",
+			kernelRelease(), err)
+	default:
+		return fmt.Errorf("load the program: %w", privilege(err))
+	}
+}
+
+// initialise puts a configuration in force in which everything passes.
+func initialise(coll *ebpf.Collection) error {
+	spec, err := bpf.Load()
+	if err != nil {
+		return fmt.Errorf("parse the program: %w", err)
+	}
+	configs := policymap.New(coll.Maps[bpf.MapConfigs], spec.Maps[bpf.MapConfigs].InnerMap)
+	if err := configs.Store(policymap.NewConfig()); err != nil {
+		return err
+	}
+	return setBuild(coll.Maps[bpf.MapGlobals])
+}
+
+func setBuild(globals *ebpf.Map) error {
+	var g bpf.Global
+	if err := globals.Lookup(uint32(0), &g); err != nil {
+		return fmt.Errorf("read the program's build: %w", err)
+	}
+	g.Build = build()
+	if err := globals.Put(uint32(0), &g); err != nil {
+		return fmt.Errorf("write the program's build: %w", err)
+	}
+	return nil
+}
+
+func pinAll(coll *ebpf.Collection, dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, linksDir), dirMode); err != nil {
+		return fmt.Errorf("make %s: %w", dir, privilege(err))
+	}
+	for _, name := range bpf.PinnedMaps() {
+		if err := coll.Maps[name].Pin(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("pin the map %s: %w", name, err)
+		}
+	}
+	for name, p := range coll.Programs {
+		if err := p.Pin(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("pin the program %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockPoll is how often a held lock is tried again.
+const lockPoll = 20 * time.Millisecond
+
+// lockDir makes dir and locks it, so that one command at a time changes an instance. The kernel
+// gives the lock back when the process ends, however it does. Closing the file unlocks.
+func lockDir(dir string, wait time.Duration) (*os.File, error) {
+	deadline := time.Now().Add(wait)
+	for {
+		if err := os.MkdirAll(dir, dirMode); err != nil {
+			return nil, fmt.Errorf("make %s: %w", dir, privilege(err))
+		}
+		f, err := os.Open(dir)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed by a detach in between
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", dir, privilege(err))
+		}
+		err = waitFlock(f, deadline)
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+		if sameFile(f, dir) {
+			return f, nil
+		}
+		// It was removed while we waited for it, and the lock is on nothing.
+		f.Close()
+	}
+}
+
+func waitFlock(f *os.File, deadline time.Time) error {
+	for {
+		err := tryFlock(f)
+		if !errors.Is(err, ErrLocked) {
+			return err
+		}
+		if !time.Now().Before(deadline) {
+			return fmt.Errorf("%w on this instance; try again, or wait longer with --lock-wait", err)
+		}
+		time.Sleep(lockPoll)
+	}
+}
+
+func tryFlock(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return ErrLocked
+		default:
+			return err
+		}
+	}
+}
+
+func sameFile(f *os.File, path string) bool {
+	held, err1 := f.Stat()
+	there, err2 := os.Stat(path)
+	return err1 == nil && err2 == nil && os.SameFile(held, there)
+}

@@ -1,0 +1,79 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/features"
+	"golang.org/x/sys/unix"
+)
+
+// minKernel is the oldest kernel that headgate is made for.
+const minKernel = "5.15"
+
+// feature is something that the program needs of the kernel.
+type feature struct {
+	name  string
+	since string
+	probe func() error
+}
+
+func required() []feature {
+	mapType := func(t ebpf.MapType) func() error {
+		return func() error { return features.HaveMapType(t) }
+	}
+	return []feature{
+		{"XDP programs", "4.8", func() error { return features.HaveProgramType(ebpf.XDP) }},
+		{"LPM trie maps", "4.11", mapType(ebpf.LPMTrie)},
+		{"LRU hash maps", "4.10", mapType(ebpf.LRUHash)},
+		{"maps of maps", "4.12", mapType(ebpf.ArrayOfMaps)},
+		{"ring buffers", "5.8", mapType(ebpf.RingBuf)},
+		{"bounded loops", "5.3", features.HaveBoundedLoops},
+		{"the boot clock in programs", "5.8", func() error {
+			return features.HaveProgramHelper(ebpf.XDP, asm.FnKtimeGetBootNs)
+		}},
+	}
+}
+
+// probe returns an error that names the first feature that the kernel says it lacks. A probe that
+// cannot tell is no answer: then loading will.
+func probe(features []feature) error {
+	for _, f := range features {
+		if errors.Is(f.probe(), ebpf.ErrNotSupported) {
+			return fmt.Errorf("%w: this kernel (%s) has no %s, which came with Linux %s; headgate "+
+				"needs Linux %s or later with CONFIG_BPF_SYSCALL", ErrUnsupported, kernelRelease(),
+				f.name, f.since, minKernel)
+		}
+	}
+	return nil
+}
+
+// hasFrags says whether programs can handle frames of several buffers, which came with Linux 5.18.
+func hasFrags() bool {
+	return features.HaveProgramHelper(ebpf.XDP, asm.FnXdpGetBuffLen) == nil
+}
+
+func kernelRelease() string {
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(uts.Release[:])
+}
+
+// checkCapabilities fails early and in words where the process could not load anything.
+func checkCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&header, &sets[0]); err != nil {
+		return fmt.Errorf("read own capabilities: %w", err)
+	}
+	has := func(c uint) bool { return sets[c/32].Effective&(1<<(c%32)) != 0 }
+	if has(unix.CAP_SYS_ADMIN) && has(unix.CAP_NET_ADMIN) {
+		return nil
+	}
+	return fmt.Errorf("%w: headgate needs CAP_SYS_ADMIN and CAP_NET_ADMIN to work with programs "+
+		"and interfaces; run it as root, for example with sudo", ErrPrivilege)
+}
