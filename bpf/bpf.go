@@ -95,7 +95,7 @@ const (
 	NameLen      = len(PolicyInfo{}.Name)
 	LossSlots    = 65536
 	Forever      = ^uint64(0)
-	ClockSlackNs = 1 << 30
+	ClockSlackNs = 1 << 34
 	ShiftBits    = 6
 	RecentBits   = 20
 

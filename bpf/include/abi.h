@@ -16,8 +16,8 @@
 #define NAME_LEN     32
 #define FOREVER      (~0ULL)
 
-/* The clock may differ by this much between two CPUs that work on one bucket (see bucket.h). */
-#define CLOCK_SLACK_NS (1ULL << 30)
+/* So much may pass between a CPU's reading of the clock and its use of a bucket (see gcra.h). */
+#define CLOCK_SLACK_NS (1ULL << 34)
 
 enum verdict {
 	VERDICT_PASS,
@@ -55,8 +55,9 @@ enum family {
 
 /*
  * A limit in one dimension, in ticks of 2^-shift ns: one packet or byte costs `cost`, and the
- * debt may reach `burst`, at most 2^62. Userspace chooses the shift so that cost is precise
- * enough. A cost of 0 means no limit.
+ * debt may reach `burst`, at most 2^62. The cost of a byte is less than 2^31, so that of the
+ * largest packet does not overflow. Userspace chooses the shift so that cost is precise enough.
+ * A cost of 0 means no limit.
  */
 struct gcra {
 	__u64 cost;
@@ -66,13 +67,14 @@ struct gcra {
 /*
  * Fingerprint is what a bucket remembers of the limit that it was last charged under: the shift
  * of each dimension in SHIFT_BITS, lowest first, and in the rest a hash of all the numbers, so
- * that it differs where any of them does. It is never 0.
+ * that it differs where any of them does. A bucket that was never charged may have 0.
  */
 #define SHIFT_BITS 6
+#define CONVERTING (~0ULL) /* of a bucket: a CPU converts it to another limit just now */
 
 struct limit {
 	struct gcra gcra[DIMENSION_LEN];
-	__u64 fingerprint;
+	__u64 fingerprint; /* neither 0 nor CONVERTING */
 };
 
 /* How a human wrote a limit; the program does not read it. */
@@ -196,7 +198,7 @@ struct bucket {
 	struct counter pass;
 	__u64 recent; /* packets in the low RECENT_BITS, bytes above */
 	__u64 loss; /* number of the entry in `losses`, counted from 1; 0 before the first loss */
-	__u64 fingerprint; /* of the limit that tat is in ticks of; 0 while a CPU converts it */
+	__u64 fingerprint; /* of the limit that tat is in ticks of, or CONVERTING */
 };
 
 /*

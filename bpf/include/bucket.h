@@ -40,7 +40,8 @@ static __noinline bool adopt(struct bucket *bucket, const struct limit *limit, _
 
 	if (was == limit->fingerprint)
 		return true;
-	if (!was || __sync_val_compare_and_swap(&bucket->fingerprint, was, 0) != was)
+	if (was == CONVERTING ||
+	    __sync_val_compare_and_swap(&bucket->fingerprint, was, CONVERTING) != was)
 		return false;
 	adopt_dimension(bucket, limit, DIMENSION_PACKETS, was, now);
 	adopt_dimension(bucket, limit, DIMENSION_BYTES, was, now);
@@ -86,10 +87,12 @@ static __always_inline enum reason bucket_fits(const struct bucket *bucket,
 }
 
 /* Takes from one dimension; over is the reason for where it is over its limit. */
-static __always_inline enum reason take(const struct meter *m, __u64 *tat, __u64 *written,
+static __always_inline enum reason take(const struct meter *m, struct bucket *bucket,
+					enum dimension dimension, struct receipt *receipt,
 					enum reason over)
 {
-	switch (gcra_take(m, tat, written)) {
+	switch (gcra_take(m, &bucket->tat[dimension], &bucket->fingerprint,
+			  &receipt->tat[dimension])) {
 	case OUTCOME_TAKEN:
 		return REASON_UNDER_LIMIT;
 	case OUTCOME_OVER:
@@ -97,6 +100,12 @@ static __always_inline enum reason take(const struct meter *m, __u64 *tat, __u64
 	default:
 		return REASON_CONTENDED;
 	}
+}
+
+static __always_inline void give_back(const struct meter *m, struct bucket *bucket,
+				      enum dimension dimension, const struct receipt *receipt)
+{
+	gcra_refund(m, &bucket->tat[dimension], &bucket->fingerprint, receipt->tat[dimension]);
 }
 
 /* Charges a packet to the bucket, or returns the reason why not and leaves it as it was. */
@@ -114,15 +123,13 @@ static __always_inline enum reason bucket_take(struct bucket *bucket, const stru
 			return reason;
 	}
 	if (packets.charge)
-		reason = take(&packets, &bucket->tat[DIMENSION_PACKETS],
-			      &receipt->tat[DIMENSION_PACKETS], REASON_OVER_PACKET_LIMIT);
+		reason = take(&packets, bucket, DIMENSION_PACKETS, receipt,
+			      REASON_OVER_PACKET_LIMIT);
 	if (reason != REASON_UNDER_LIMIT || !bytes.charge)
 		return reason;
-	reason = take(&bytes, &bucket->tat[DIMENSION_BYTES], &receipt->tat[DIMENSION_BYTES],
-		      REASON_OVER_BYTE_LIMIT);
+	reason = take(&bytes, bucket, DIMENSION_BYTES, receipt, REASON_OVER_BYTE_LIMIT);
 	if (reason != REASON_UNDER_LIMIT && packets.charge)
-		gcra_refund(&packets, &bucket->tat[DIMENSION_PACKETS],
-			    receipt->tat[DIMENSION_PACKETS]);
+		give_back(&packets, bucket, DIMENSION_PACKETS, receipt);
 	return reason;
 }
 
@@ -134,10 +141,9 @@ static __always_inline void bucket_refund(struct bucket *bucket, const struct li
 	struct meter bytes = meter(limit, DIMENSION_BYTES, length, now);
 
 	if (packets.charge)
-		gcra_refund(&packets, &bucket->tat[DIMENSION_PACKETS],
-			    receipt->tat[DIMENSION_PACKETS]);
+		give_back(&packets, bucket, DIMENSION_PACKETS, receipt);
 	if (bytes.charge)
-		gcra_refund(&bytes, &bucket->tat[DIMENSION_BYTES], receipt->tat[DIMENSION_BYTES]);
+		give_back(&bytes, bucket, DIMENSION_BYTES, receipt);
 }
 
 #endif

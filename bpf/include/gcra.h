@@ -10,9 +10,9 @@
  * allows, so at any number of CPUs no more than the limit passes. Over the limit nothing is
  * written, so that a flood does not bounce the cache line between CPUs.
  *
- * Wrap: ticks are counted modulo 2^64. A CPU that read the clock a little later than this one
- * may have left a debt slightly above the burst; CLOCK_SLACK_NS covers that. A larger debt is a
- * TAT in the past.
+ * Wrap: ticks are counted modulo 2^64. A CPU that read the clock later than this one may have
+ * left a debt above the burst; CLOCK_SLACK_NS covers that, also where this CPU was stopped in
+ * between as the machine is a virtual one. A larger debt is a TAT in the past.
  */
 #ifndef HEADGATE_GCRA_H
 #define HEADGATE_GCRA_H
@@ -21,6 +21,7 @@
 #include "clock.h"
 
 #define CAS_TRIES 32
+#define MAX_BURST (1ULL << 62)
 
 /* A limit in one dimension at one moment. */
 struct meter {
@@ -28,6 +29,7 @@ struct meter {
 	__u64 burst; /* ticks */
 	__u64 horizon; /* the largest debt that is one */
 	__u64 charge; /* ticks */
+	__u64 fingerprint; /* of the limit */
 	__u8 shift;
 };
 
@@ -53,6 +55,7 @@ static __always_inline struct meter meter(const struct limit *limit, enum dimens
 		.burst = g->burst,
 		.horizon = g->burst + (CLOCK_SLACK_NS << shift),
 		.charge = g->cost * units,
+		.fingerprint = limit->fingerprint,
 		.shift = shift,
 	};
 }
@@ -69,13 +72,25 @@ static __always_inline bool gcra_fits(const struct meter *m, __u64 tat)
 	return gcra_debt(m, tat) + m->charge <= m->burst;
 }
 
+/*
+ * Whether the bucket is still in ticks of m. Asked after the TAT was read and before it is
+ * swapped: then a conversion by another CPU is either seen here or makes the swap fail.
+ */
+static __always_inline bool same_ticks(const struct meter *m, const __u64 *fingerprint)
+{
+	return *(const volatile __u64 *)fingerprint == m->fingerprint;
+}
+
 /* Where it takes, *written is the TAT that it left. */
-static __always_inline enum outcome gcra_take(const struct meter *m, __u64 *tat, __u64 *written)
+static __always_inline enum outcome gcra_take(const struct meter *m, __u64 *tat,
+					      const __u64 *fingerprint, __u64 *written)
 {
 	__u64 old, new;
 
 	for (int i = 0; i < CAS_TRIES; i++) {
 		old = *(volatile __u64 *)tat;
+		if (!same_ticks(m, fingerprint))
+			return OUTCOME_CONTENDED;
 		if (!gcra_fits(m, old))
 			return OUTCOME_OVER;
 		new = m->now + gcra_debt(m, old) + m->charge;
@@ -88,31 +103,38 @@ static __always_inline enum outcome gcra_take(const struct meter *m, __u64 *tat,
 }
 
 /*
- * Gives back a charge. It does so only while the TAT that the charge left is still ahead: once
- * that is past, the charge may have drained away, and taking it off again would let one too many
- * pass. Reading the TAT before the clock makes the swap fail where that happens in between.
+ * Gives back what is left of a charge. It drains from the moment when the packet came, last of
+ * all that was owed then: at the TAT that it left, nothing is left, and before that at most what
+ * is missing to there. Giving back more would let one too many pass. Reading the TAT before the
+ * clock makes the swap fail where another CPU charges in between.
  */
-static __always_inline void gcra_refund(const struct meter *m, __u64 *tat, __u64 written)
+static __always_inline void gcra_refund(const struct meter *m, __u64 *tat,
+					const __u64 *fingerprint, __u64 written)
 {
-	__u64 old, now;
+	__u64 old, left;
 
 	for (int i = 0; i < CAS_TRIES; i++) {
 		old = *(volatile __u64 *)tat;
-		now = clock_read() << m->shift;
-		if ((__s64)(written - now) <= 0)
+		left = written - (clock_read() << m->shift);
+		if ((__s64)left <= 0 || !same_ticks(m, fingerprint))
 			return;
-		if (__sync_val_compare_and_swap(tat, old, old - m->charge) == old)
+		if (left > m->charge)
+			left = m->charge;
+		if (__sync_val_compare_and_swap(tat, old, old - left) == old)
 			return;
 	}
 }
 
-/* The TAT under m of a debt that tat, in ticks of 2^-was ns, has at time now (ns). */
+/*
+ * The TAT under m of a debt that tat, in ticks of 2^-was ns, has at time now (ns). What is larger
+ * than any debt can be is a TAT in the past.
+ */
 static __always_inline __u64 gcra_convert(const struct meter *m, __u64 tat, __u8 was, __u64 now)
 {
 	__u64 debt = tat - (now << was);
 	__u8 by;
 
-	if ((__s64)debt <= 0)
+	if (debt > MAX_BURST + (CLOCK_SLACK_NS << was))
 		return m->now;
 	if (m->shift >= was) {
 		by = m->shift - was;

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/statmap"
@@ -90,7 +90,7 @@ func (m *Map) ResetShared(slot int) error {
 func (m *Map) each(visit func(bpf.BucketKey, bpf.Bucket) error) error {
 	for size := chunk; ; size *= 2 {
 		entries, err := m.read(size)
-		if errors.Is(err, unix.ENOSPC) && size < m.Capacity() {
+		if errors.Is(err, syscall.ENOSPC) && size < m.Capacity() {
 			continue
 		}
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // enough that progress shows.
 const chunk = 4096
 
-// trie is one family's map with its key type hidden.
+// trie is one family's map with its key type hidden. Tries compare by identity.
 type trie interface {
 	get(netip.Prefix) (bpf.Rule, bool, error)
 	put([]netip.Prefix, []bpf.Rule) error
@@ -38,7 +38,7 @@ type typedTrie[K any] struct {
 }
 
 func newTrie4(m *ebpf.Map) trie {
-	return typedTrie[bpf.Prefix4]{
+	return &typedTrie[bpf.Prefix4]{
 		m: m,
 		key: func(p netip.Prefix) bpf.Prefix4 {
 			words, _ := wire.Addr(p.Addr())
@@ -52,7 +52,7 @@ func newTrie4(m *ebpf.Map) trie {
 }
 
 func newTrie6(m *ebpf.Map) trie {
-	return typedTrie[bpf.Prefix6]{
+	return &typedTrie[bpf.Prefix6]{
 		m: m,
 		key: func(p netip.Prefix) bpf.Prefix6 {
 			words, _ := wire.Addr(p.Addr())
@@ -64,11 +64,11 @@ func newTrie6(m *ebpf.Map) trie {
 	}
 }
 
-func (t typedTrie[K]) maxEntries() uint32 { return t.m.MaxEntries() }
+func (t *typedTrie[K]) maxEntries() uint32 { return t.m.MaxEntries() }
 
 // get returns the value of exactly this prefix. The kernel answers with the longest match, which
 // may be a shorter prefix.
-func (t typedTrie[K]) get(p netip.Prefix) (bpf.Rule, bool, error) {
+func (t *typedTrie[K]) get(p netip.Prefix) (bpf.Rule, bool, error) {
 	var value bpf.Rule
 	err := t.m.Lookup(t.key(p), &value)
 	if errors.Is(err, ebpf.ErrKeyNotExist) {
@@ -83,7 +83,7 @@ func (t typedTrie[K]) get(p netip.Prefix) (bpf.Rule, bool, error) {
 	return value, true, nil
 }
 
-func (t typedTrie[K]) put(prefixes []netip.Prefix, values []bpf.Rule) error {
+func (t *typedTrie[K]) put(prefixes []netip.Prefix, values []bpf.Rule) error {
 	keys := make([]K, len(prefixes))
 	for i, p := range prefixes {
 		keys[i] = t.key(p)
@@ -94,7 +94,7 @@ func (t typedTrie[K]) put(prefixes []netip.Prefix, values []bpf.Rule) error {
 	return nil
 }
 
-func (t typedTrie[K]) delete(p netip.Prefix) error {
+func (t *typedTrie[K]) delete(p netip.Prefix) error {
 	err := t.m.Delete(t.key(p))
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("delete the rule of %s: %w", p, err)
@@ -102,7 +102,7 @@ func (t typedTrie[K]) delete(p netip.Prefix) error {
 	return nil
 }
 
-func (t typedTrie[K]) all() iter.Seq2[entry, error] {
+func (t *typedTrie[K]) all() iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		var cursor ebpf.MapBatchCursor
 		keys, values := make([]K, chunk), make([]bpf.Rule, chunk)

@@ -17,6 +17,7 @@ func TestLimitChargesBothPartsOrNeither(t *testing.T) {
 		want       limit.Refusal
 		then       limit.Bucket
 	}
+	// Both costs are exact at shift 0, where a tick is 1 ns.
 	bucket := func(packetDebt, byteDebt uint64) limit.Bucket {
 		return limit.Bucket{Packets: limit.State{TAT: start + packetDebt}, Bytes: limit.State{TAT: start + byteDebt}}
 	}
@@ -42,19 +43,22 @@ func TestLimitChargesBothPartsOrNeither(t *testing.T) {
 			{1500, start + second, limit.OverBytes, bucket(2*second, 3000*ms)},
 		}},
 		{"only packets", limit.Limit{Packets: two}, []step{
-			{1 << 24, start, limit.None, limit.Bucket{Packets: limit.State{TAT: start + second}}},
-			{1 << 24, start, limit.None, limit.Bucket{Packets: limit.State{TAT: start + 2*second}}},
-			{1, start, limit.OverPackets, limit.Bucket{Packets: limit.State{TAT: start + 2*second}}},
+			{1 << 24, start, limit.None, bucket(second, 0)},
+			{1 << 24, start, limit.None, bucket(2*second, 0)},
+			{1, start, limit.OverPackets, bucket(2*second, 0)},
 		}},
 		{"only bytes", limit.Limit{Bytes: big}, []step{
-			{3001, start, limit.OverBytes, limit.Bucket{}},
-			{3000, start, limit.None, limit.Bucket{Bytes: limit.State{TAT: start + 3*second}}},
-			{1, start, limit.OverBytes, limit.Bucket{Bytes: limit.State{TAT: start + 3*second}}},
+			{3001, start, limit.OverBytes, bucket(0, 0)},
+			{3000, start, limit.None, bucket(0, 3000*ms)},
+			{1, start, limit.OverBytes, bucket(0, 3000*ms)},
 		}},
-		{"no limit", limit.Limit{}, []step{{1 << 24, start, limit.None, limit.Bucket{}}}},
+		{"no limit", limit.Limit{}, []step{{1 << 24, start, limit.None, bucket(0, 0)}}},
+		{"nothing in it", both, []step{
+			{0, start, limit.None, bucket(second, 0)},
+		}},
 	}
 	for _, tt := range tests {
-		b := limit.Bucket{}
+		b := tt.l.Fresh(start)
 		for i, st := range tt.steps {
 			before := b
 			if got := tt.l.Fits(b, st.length, st.at); got != st.want || b != before {
@@ -67,29 +71,42 @@ func TestLimitChargesBothPartsOrNeither(t *testing.T) {
 	}
 }
 
+// Bytes stay as they are here, and are cut to their burst all the same.
 func TestLimitAdoptsBothParts(t *testing.T) {
-	l := limit.Limit{Packets: limit.Params{Cost: 1, Burst: 10}, Bytes: limit.Params{Cost: 1, Burst: 500}}
-	b := limit.Bucket{Packets: limit.State{TAT: 2000, Phase: 1}, Bytes: limit.State{TAT: 2000, Phase: 1}}
-	l.Adopt(&b, 1000)
-	want := limit.Bucket{Packets: limit.State{TAT: 1010}, Bytes: limit.State{TAT: 1500}}
-	if b != want {
+	was := limit.Limit{Packets: limit.Params{Cost: 1, Burst: 100}, Bytes: limit.Params{Cost: 4, Burst: 800, Shift: 2}}
+	now := was
+	now.Packets = limit.Params{Cost: 2, Burst: 60, Shift: 1}
+	b := limit.Bucket{Packets: limit.State{TAT: 1000 + 90}, Bytes: limit.State{TAT: 1000<<2 + 900}}
+	want := limit.Bucket{Packets: limit.State{TAT: 1000<<1 + 60}, Bytes: limit.State{TAT: 1000<<2 + 800}}
+	if now.Adopt(&b, was, 1000); b != want {
 		t.Errorf("Adopt gives %+v, want %+v", b, want)
+	}
+}
+
+// Even what Convert would change, so that nothing is lost where nothing changed.
+func TestSameLimitAdoptsNothing(t *testing.T) {
+	same := limit.Limit{Packets: limit.Params{Cost: 1, Burst: 100}}
+	before := limit.Bucket{Packets: limit.State{TAT: 5000}, Bytes: limit.State{TAT: 7}}
+	b := before
+	if same.Adopt(&b, same, 1000); b != before {
+		t.Errorf("%+v becomes %+v", before, b)
 	}
 }
 
 // A source that spent its old, larger burst gets one packet again as soon as
 // the new limit has earned it.
 func TestLoweredLimitDoesNotHoldOldDebt(t *testing.T) {
-	generous, strict := packets(t, "10pps", 1000), packets(t, "10pps", 2)
-	s := limit.State{}
-	if got := admit(generous, &s, 1000, start); got != 1000 {
+	generous := limit.Limit{Packets: packets(t, "10pps", 1000)}
+	strict := limit.Limit{Packets: packets(t, "10pps", 2)}
+	b := generous.Fresh(start)
+	if got := admit(generous.Packets, &b.Packets, 1001, start); got != 1000 {
 		t.Fatalf("%d passed of the old burst, want 1000", got)
 	}
-	strict.Adopt(&s, start)
-	if got := admit(strict, &s, 5, start); got != 0 {
+	strict.Adopt(&b, generous, start)
+	if got := admit(strict.Packets, &b.Packets, 5, start); got != 0 {
 		t.Errorf("%d passed at the change, want 0", got)
 	}
-	if got := admit(strict, &s, 5, start+second/10); got != 1 {
+	if got := admit(strict.Packets, &b.Packets, 5, start+second/10); got != 1 {
 		t.Errorf("%d passed 100 ms after the change, want 1", got)
 	}
 }
@@ -100,7 +117,7 @@ func TestNamesAndZeros(t *testing.T) {
 			t.Errorf("refusal %d prints %q, want %q", uint8(r), r, want)
 		}
 	}
-	p := limit.Params{CostFrac: 1}
+	p := limit.Params{Cost: 1}
 	tests := []struct {
 		l    limit.Limit
 		want bool

@@ -2,8 +2,9 @@ package limit_test
 
 import (
 	"errors"
+	"math"
 	"math/big"
-	"strings"
+	"math/bits"
 	"testing"
 	"time"
 
@@ -22,11 +23,15 @@ func TestCompile(t *testing.T) {
 		{rate.ParsePackets, "1pps", 1, limit.Params{Cost: 1e9, Burst: 1e9}},
 		{rate.ParsePackets, "10kpps", 20_000, limit.Params{Cost: 100_000, Burst: 2e9}},
 		{rate.ParsePackets, "100Mpps", 3, limit.Params{Cost: 10, Burst: 30}},
-		{rate.ParsePackets, "3pps", 3, limit.Params{Cost: 333_333_333, CostFrac: 0x5555_5555, Burst: 999_999_999, BurstFrac: 0xffff_ffff}},
-		{rate.ParsePackets, "6pps", 3, limit.Params{Cost: 166_666_666, CostFrac: 0xaaaa_aaab, Burst: 500_000_000, BurstFrac: 1}}, // rounded up
-		{rate.ParsePackets, "1pph", 640_511, limit.Params{Cost: 3600e9, Burst: 640_511 * 3600e9}},
-		{rate.ParseBandwidth, "400Gbit/s", 1500, limit.Params{CostFrac: 85_899_346, Burst: 30, BurstFrac: 120}},
-		{rate.ParseBandwidth, "281.474976710656Gbit/s", 1, limit.Params{CostFrac: 122_070_313, BurstFrac: 122_070_313}}, // exactly a half, up
+		{rate.ParsePackets, "3pps", 3, limit.Params{Cost: 333_333_334, Burst: 1_000_000_002}},
+		{rate.ParsePackets, "99999989pps", 2, limit.Params{Cost: 5121, Burst: 10_242, Shift: 9}}, // 5120.0006
+		{rate.ParsePackets, "244200pps", 1, limit.Params{Cost: 4096, Burst: 4096}},               // 4095.004
+		{rate.ParsePackets, "244300pps", 1, limit.Params{Cost: 8187, Burst: 8187, Shift: 1}},     // 4093.3 at shift 0
+		{rate.ParsePackets, "1pph", 1_281_023, limit.Params{Cost: 3600e9, Burst: 1_281_023 * 3600e9}},
+		{rate.ParseBandwidth, "400Gbit/s", 1500, limit.Params{Cost: 1311, Burst: 1_966_500, Shift: 16}}, // 1310.72
+		{rate.ParseBandwidth, "32GB/s", 1, limit.Params{Cost: 1, Burst: 1, Shift: 5}},                   // exactly 1/32 ns
+		{rate.ParseBandwidth, "64Gbit/s", 1, limit.Params{Cost: 1, Burst: 1, Shift: 3}},
+		{rate.ParseBandwidth, "65Gbit/s", 1, limit.Params{Cost: 8066, Burst: 8066, Shift: 16}}, // 8065.97
 		{rate.ParseBandwidth, "100Mbit/s", 65_536, limit.Params{Cost: 80, Burst: 80 * 65_536}},
 		{rate.ParseBandwidth, "1B/s", 1 << 31, limit.Params{Cost: 1e9, Burst: 1e9 << 31}},
 		{rate.ParseRequests, "30r/m", 10, limit.Params{Cost: 2e9, Burst: 20e9}},
@@ -38,47 +43,58 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-func TestCostIsTheNearest(t *testing.T) {
+func TestLargestBurstCompiles(t *testing.T) {
+	if p := packets(t, "62500kpps", 1<<58); p != (limit.Params{Cost: 16, Burst: 1 << 62}) {
+		t.Errorf("2^62 ticks compile to %+v", p)
+	}
+}
+
+// The cost is never below the exact one, so that the rate is never above, and
+// less than 0.1 % higher.
+func TestCostIsRoundedUpALittle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		unit := rapid.SampledFrom([]rate.Unit{rate.Packets, rate.Bytes, rate.Requests}).Draw(t, "unit")
-		r := drawRate(t, unit)
-		p, err := limit.Compile(r, 1)
-		if err != nil {
-			t.Fatal(err)
+		l := drawLimit(t)
+		count := new(big.Int).SetUint64(l.rate.Count)
+		exact := new(big.Int).Lsh(big.NewInt(int64(l.rate.Per)), uint(l.Shift)) // times Count
+		off := new(big.Int).Mul(unsigned(l.Cost), count)
+		off.Sub(off, exact)
+		if off.Sign() < 0 || off.Cmp(count) >= 0 {
+			t.Fatalf("%v is not Per/Count rounded up", l)
 		}
-		exact := new(big.Rat).SetFrac(fixedPoint(uint64(r.Per), 0), new(big.Int).SetUint64(r.Count))
-		got := new(big.Rat).SetInt(fixedPoint(p.Cost, p.CostFrac))
-		off := new(big.Rat).Sub(got, exact)
-		if half := big.NewRat(1, 2); off.Cmp(half) > 0 || off.Cmp(new(big.Rat).Neg(half)) <= 0 {
-			t.Fatalf("%s costs %s * 2^-32 ns, %s from exact", r, got.RatString(), off.FloatString(3))
+		if off.Mul(off, big.NewInt(1000)).Cmp(exact) >= 0 {
+			t.Fatalf("%v is 0.1 %% off", l)
+		}
+		if high, total := bits.Mul64(l.Cost, l.burst); high != 0 || total != l.Burst || total > 1<<62 {
+			t.Fatalf("%v: the burst is not burst times the cost", l)
 		}
 	})
 }
 
-func TestCompiledRateIsWithin6In10To9(t *testing.T) {
-	tests := []struct {
-		parse func(string) (rate.Rate, error)
-		units []string
-	}{
-		{rate.ParsePackets, strings.Fields("pph ppm pps kpps Mpps")},
-		{rate.ParseBandwidth, strings.Fields("B/s KiB/s MB/s Mbit/s Gbit/s")},
-	}
-	for _, tt := range tests {
-		for _, unit := range tt.units {
-			for _, number := range strings.Fields("1 1.7 3 7.77 10 13 99.9 100 250 400") {
-				r, err := tt.parse(number + unit)
-				if err != nil {
-					continue // out of range
-				}
-				p := compiled(t, tt.parse, number+unit, 1)
-				exact := new(big.Rat).SetFrac(fixedPoint(uint64(r.Per), 0), new(big.Int).SetUint64(r.Count))
-				off := new(big.Rat).SetInt(fixedPoint(p.Cost, p.CostFrac))
-				off.Quo(off, exact).Sub(off, big.NewRat(1, 1)).Abs(off)
-				if off.Cmp(big.NewRat(6, 1e9)) > 0 {
-					t.Errorf("%s is off by %s", r, off.FloatString(12))
-				}
+func TestShiftIsTheSmallestPrecise(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := drawLimit(t)
+		precise := func(shift uint8) bool {
+			ticks := new(big.Int).Lsh(big.NewInt(int64(l.rate.Per)), uint(shift))
+			cost, rest := ticks.DivMod(ticks, unsigned(l.rate.Count), new(big.Int))
+			return rest.Sign() == 0 || cost.Cmp(big.NewInt(1<<12-1)) >= 0
+		}
+		if l.Shift > limit.MaxShift || l.Shift < limit.MaxShift && !precise(l.Shift) {
+			t.Fatalf("%v is not precise", l)
+		}
+		for smaller := range l.Shift {
+			if precise(smaller) {
+				t.Fatalf("%v would be precise with shift %d", l, smaller)
 			}
 		}
+	})
+}
+
+// C multiplies the cost by a 32-bit length in 64 bits.
+func TestChargeFitsIn64Bits(t *testing.T) {
+	slowest := compiled(t, rate.ParseBandwidth, "1B/s", 1)
+	high, charge := bits.Mul64(slowest.Cost, math.MaxUint32)
+	if high != 0 || charge > 1<<62 {
+		t.Errorf("4 GiB at 1B/s cost %d ticks and %d * 2^64", charge, high)
 	}
 }
 
@@ -95,9 +111,10 @@ func TestCompileErrors(t *testing.T) {
 		{pps(10, -1), 1, "rate of 10 packets per -1ns: the interval must be longer than 0"},
 		{pps(1<<63, 1), 1, "rate of 9223372036854775808 packets per 1ns: too high; use 1pph to 100Mpps"},
 		{pps(10, time.Second), 0, "burst 0 at 10pps: would let nothing pass; use at least 1"},
-		{pps(1, time.Hour), 640_512, "burst 640512 at 1pph: takes more than 73 years to earn; use at most 640511"},
-		{pps(100e6, time.Second), 1 << 62, "burst 4611686018427387904 at 100Mpps: takes more than 73 years to earn; use at most 230584300921369395"},
-		{rate.Rate{Count: 1, Per: time.Second, Unit: rate.Bytes}, 1 << 63, "burst 9223372036854775808 at 8bit/s: takes more than 73 years to earn; use at most 2305843009"},
+		{pps(1, time.Hour), 1_281_024, "burst 1281024 at 1pph: too large; use at most 1281023"},
+		{pps(100e6, time.Second), 1 << 62, "burst 4611686018427387904 at 100Mpps: too large; use at most 461168601842738790"},
+		{pps(62.5e6, time.Second), 1<<58 + 1, "burst 288230376151711745 at 62.5Mpps: too large; use at most 288230376151711744"},
+		{rate.Rate{Count: 1, Per: time.Second, Unit: rate.Bytes}, 1 << 63, "burst 9223372036854775808 at 8bit/s: too large; use at most 4611686018"},
 	}
 	for _, tt := range tests {
 		p, err := limit.Compile(tt.r, tt.burst)

@@ -16,32 +16,32 @@
 //
 // Ticks are counted modulo 2^64, so they come round after 2^(64-Shift) ns: 584
 // years at shift 0, 3.2 days at shift 16, which only limits above some
-// 64Gbit/s per source use. A source that was idle for a multiple of that, or
-// for less by up to the burst time and ClockSlack, finds its old debt again. It
-// errs on the strict side, for at most the burst time and ClockSlack.
+// 64Gbit/s per source use. A source that was idle for a multiple of that, to
+// within the burst time and ClockSlack, finds an old debt again. That errs on the
+// strict side, for at most the burst time and ClockSlack.
 //
 // # What it leaves out
 //
-// The program changes a TAT by compare-and-swap, and gives a charge back if a
-// packet that several limits agreed to turns out, at charging, to be over one of
-// them. Functions of a state that nobody else touches need neither.
+// CPUs share a bucket. So the program changes a TAT by compare-and-swap, and gives
+// a charge back if another CPU used up the rest of a limit between asking and
+// charging. Functions of a state that nobody else touches need neither.
 package limit
 
 import "math/bits"
 
-// ClockSlack is how far apart, in ns, two CPUs' clocks may be that work on one
-// bucket. Where one is ahead by that much, the other finds a debt that is above
-// the burst by as much. Without the slack it would take it for a TAT in the
-// past, and forgive all of it.
-const ClockSlack = 1 << 30
+// ClockSlack is how long, in ns, a CPU may take from reading the clock to using a
+// bucket (17 s; it may be a virtual one that is stopped meanwhile). Others charge
+// in that time, so that it finds a debt above the burst. Without the slack it
+// would take that for a TAT in the past, and forgive all of it.
+const ClockSlack = 1 << 34
 
 // MaxShift is the largest Shift. It keeps the rate within 0.1 % up to
 // 400Gbit/s and ClockSlack far below the largest burst.
 const MaxShift = 16
 
 // Params is a rate and a burst as the limiter uses them. The zero value limits
-// nothing. Compile makes Params; the functions of others return, but may not
-// agree with C where its 64 bits overflow.
+// nothing. Compile makes Params. With any others nothing panics, but where 64
+// bits overflow the C may decide otherwise.
 type Params struct {
 	Cost  uint64 // of one unit, in ticks; 0 for no limit
 	Burst uint64 // the largest debt, in ticks, at most 2^62
@@ -86,12 +86,12 @@ func (p Params) Take(s *State, n, now uint64) bool {
 // debt beyond p's burst is cut to that, so that a source that was far ahead
 // under the old limit waits no longer than the new one can mean.
 //
-// The old burst is not known here, so that whatever lies up to half a wrap
-// ahead counts as a debt: a source that was idle for longer than half a wrap of
-// the old ticks begins with the new burst spent.
+// The old burst is not known here, so that whatever the largest burst could be
+// counts as a debt: a source that was idle for longer than three quarters of a
+// wrap of the old ticks begins with the new burst spent.
 func (p Params) Convert(s State, was uint8, now uint64) State {
 	debt := s.TAT - now<<was
-	if int64(debt) <= 0 {
+	if debt > maxBurst+ClockSlack<<was {
 		return p.Fresh(now)
 	}
 	if p.Shift >= was {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/userspace/limit"
 	"github.com/headgate/headgate/userspace/rate"
 )
@@ -44,7 +45,8 @@ func admit(p limit.Params, s *limit.State, tries int, now uint64) (passed int) {
 func TestBurstFromIdleIsExact(t *testing.T) {
 	for _, text := range []string{"1pph", "7ppm", "1pps", "3pps", "10kpps", "2.5Mpps", "99999989pps", "100Mpps"} {
 		for _, burst := range []uint64{1, 2, 3, 1000, 100_000} {
-			p, s := packets(t, text, burst), limit.State{}
+			p := packets(t, text, burst)
+			s := p.Fresh(start)
 			if got := admit(p, &s, int(burst)+5, start); got != int(burst) {
 				t.Errorf("%s burst %d: %d passed back to back", text, burst, got)
 			}
@@ -68,7 +70,8 @@ func TestWindowEdge(t *testing.T) {
 		{"1Mpps", 1_000_000, 2000},
 	}
 	for _, tt := range tests {
-		p, s := packets(t, tt.text, uint64(tt.n)), limit.State{}
+		p := packets(t, tt.text, uint64(tt.n))
+		s := p.Fresh(start)
 		if got := admit(p, &s, tt.n, start+999*second/1000); got != tt.n {
 			t.Errorf("%s: %d passed at 0.999 s, want %d", tt.text, got, tt.n)
 		}
@@ -79,70 +82,88 @@ func TestWindowEdge(t *testing.T) {
 }
 
 func TestTakeSteps(t *testing.T) {
-	// 3pps costs 333333333 1/3 ns: 0x55555555 is the third of 2^32.
-	third := limit.Params{Cost: 333_333_333, CostFrac: 0x5555_5555, Burst: 666_666_666, BurstFrac: 0xaaaa_aaaa}
-	if p := packets(t, "3pps", 2); p != third {
-		t.Fatalf("3pps burst 2 = %+v, want %+v", p, third)
-	}
+	const (
+		now   = 1000
+		slack = limit.ClockSlack
+	)
+	p := limit.Params{Cost: 100, Burst: 250}
+	fine := limit.Params{Cost: 100, Burst: 250, Shift: 16}
+	long := limit.Params{Cost: 1 << 61, Burst: 1 << 62}
 	tests := []struct {
 		name string
 		p    limit.Params
-		s    limit.State
+		tat  uint64
 		n    uint64
 		now  uint64
 		want bool
-		then limit.State
+		then uint64
 	}{
-		{"idle", third, limit.State{}, 1, 1000, true, limit.State{TAT: 333_334_333, Phase: 0x5555_5555}},
-		{"idle at time 0", third, limit.State{}, 1, 0, true, limit.State{TAT: 333_333_333, Phase: 0x5555_5555}},
-		{"whole burst", third, limit.State{}, 2, 1000, true, limit.State{TAT: 666_667_666, Phase: 0xaaaa_aaaa}},
-		{"beyond burst", third, limit.State{}, 3, 1000, false, limit.State{}},
-		{"fraction up to the burst's", third, limit.State{TAT: 333_334_333, Phase: 0x5555_5555}, 1, 1000, true, limit.State{TAT: 666_667_666, Phase: 0xaaaa_aaaa}},
-		{"fraction beyond the burst's", third, limit.State{TAT: 333_334_333, Phase: 0x5555_5556}, 1, 1000, false, limit.State{TAT: 333_334_333, Phase: 0x5555_5556}},
-		{"fraction carries", third, limit.State{TAT: 2000, Phase: 0xffff_ffff}, 1, 1000, true, limit.State{TAT: 333_335_334, Phase: 0x5555_5554}},
-		{"TAT is now", third, limit.State{TAT: 1000, Phase: 7}, 1, 1000, true, limit.State{TAT: 333_334_333, Phase: 0x5555_555c}},
-		{"TAT has passed", third, limit.State{TAT: 999, Phase: 7}, 1, 1000, true, limit.State{TAT: 333_334_333, Phase: 0x5555_5555}},
-		{"clock went back", third, limit.State{TAT: 5_000_000_000}, 1, 1000, false, limit.State{TAT: 5_000_000_000}},
-		{"price overflows", third, limit.State{TAT: 9}, math.MaxUint64, 1000, false, limit.State{TAT: 9}},
-		{"price overflows to 0", limit.Params{Cost: 1 << 40, Burst: 1 << 41}, limit.State{TAT: 9}, 1 << 24, 1000, false, limit.State{TAT: 9}},
-		{"TAT overflows", third, limit.State{TAT: 9}, 1, math.MaxUint64, false, limit.State{TAT: 9}},
-		{"no units", third, limit.State{}, 0, 1000, true, limit.State{TAT: 1000}},
-		{"no limit", limit.Params{}, limit.State{TAT: 9, Phase: 8}, math.MaxUint64, 1000, true, limit.State{TAT: 9, Phase: 8}},
-		{"only a fraction", limit.Params{CostFrac: 1 << 31, Burst: 1}, limit.State{TAT: 9}, 2, 10, true, limit.State{TAT: 11}},
+		{"fresh", p, now, 1, now, true, now + 100},
+		{"never set, time 0", p, 0, 1, 0, true, 100},
+		{"never set, later", p, 0, 1, now, true, now + 100},
+		{"passed", p, now - 1, 1, now, true, now + 100},
+		{"ahead", p, now + 150, 1, now, true, now + 250},
+		{"one tick too far ahead", p, now + 151, 1, now, false, now + 151},
+		{"whole burst", p, now, 2, now, true, now + 200},
+		{"more than the burst", p, now, 3, now, false, now},
+		{"beyond the burst", p, now + 251, 1, now, false, now + 251},
+		{"at the slack", p, now + 250 + slack, 1, now, false, now + 250 + slack},
+		{"beyond the slack", p, now + 251 + slack, 1, now, true, now + 100},
+		{"fine, ahead", fine, now<<16 + 150, 1, now, true, now<<16 + 250},
+		{"fine, at the slack", fine, now<<16 + 250 + slack<<16, 1, now, false, now<<16 + 250 + slack<<16},
+		{"fine, beyond the slack", fine, now<<16 + 251 + slack<<16, 1, now, true, now<<16 + 100},
+		{"fine, clock wraps", fine, math.MaxUint64, 1, 1 << 48, true, 100},
+		{"fine, debt across the wrap", fine, 100, 1, 1<<48 - 1, false, 100},
+		{"longest burst", long, now, 2, now, true, now + 1<<62},
+		{"longest burst, spent", long, now + 1<<62, 1, now, false, now + 1<<62},
+		{"longest burst, TAT wraps", long, 3 << 62, 2, 3 << 62, true, 0},
+		{"price overflows", p, now, math.MaxUint64, now, false, now},
+		{"price overflows to 0", limit.Params{Cost: 1 << 40, Burst: 1 << 41}, now, 1 << 24, now, false, now},
+		{"debt and price overflow", limit.Params{Cost: 1, Burst: 1 << 62}, now + 1<<62, math.MaxUint64, now, false, now + 1<<62},
+		{"no units", p, now + 251, 0, now, true, now + 251},
+		{"no limit", limit.Params{}, 9, math.MaxUint64, now, true, 9},
 	}
 	for _, tt := range tests {
-		s := tt.s
+		s := limit.State{TAT: tt.tat}
 		if fits := tt.p.Fits(s, tt.n, tt.now); fits != tt.want {
 			t.Errorf("%s: Fits = %v, want %v", tt.name, fits, tt.want)
 		}
-		if got := tt.p.Take(&s, tt.n, tt.now); got != tt.want || s != tt.then {
-			t.Errorf("%s: Take = %v, %+v; want %v, %+v", tt.name, got, s, tt.want, tt.then)
+		if got := tt.p.Take(&s, tt.n, tt.now); got != tt.want || s.TAT != tt.then {
+			t.Errorf("%s: Take = %v, TAT %d; want %v, %d", tt.name, got, s.TAT, tt.want, tt.then)
 		}
 	}
 }
 
-func TestAdopt(t *testing.T) {
-	p := limit.Params{Cost: 10, Burst: 100, BurstFrac: 5}
+// What the package says of a source that idles until the ticks come round.
+func TestWrapIsStrictForTheBurstTime(t *testing.T) {
+	p := limit.Params{Cost: 1 << 16, Burst: 10 << 16, Shift: 16} // 1 ns each
+	const wrap = 1 << 48
 	tests := []struct {
-		name    string
-		p       limit.Params
-		s, want limit.State
-		now     uint64
+		idle      uint64
+		remaining uint64
 	}{
-		{"idle", p, limit.State{}, limit.State{}, 1000},
-		{"passed", p, limit.State{TAT: 900, Phase: 3}, limit.State{TAT: 900}, 1000},
-		{"within burst", p, limit.State{TAT: 1099, Phase: 3}, limit.State{TAT: 1099}, 1000},
-		{"at burst", p, limit.State{TAT: 1100, Phase: 9}, limit.State{TAT: 1100}, 1000},
-		{"beyond burst", p, limit.State{TAT: 1101}, limit.State{TAT: 1100}, 1000},
-		{"far beyond burst", p, limit.State{TAT: 1 << 62, Phase: 1}, limit.State{TAT: 1100}, 1000},
-		{"no overflow", p, limit.State{TAT: math.MaxUint64}, limit.State{TAT: math.MaxUint64}, math.MaxUint64 - 50},
-		{"limit removed", limit.Params{}, limit.State{TAT: 5000, Phase: 1}, limit.State{TAT: 1000}, 1000},
+		{10, 10},
+		{wrap - limit.ClockSlack - 1, 10},
+		{wrap - limit.ClockSlack, 0},
+		{wrap - 1, 0},
+		{wrap, 0},
+		{wrap + 3, 3},
+		{wrap + 10, 10},
 	}
 	for _, tt := range tests {
-		s := tt.s
-		tt.p.Adopt(&s, tt.now)
-		if s != tt.want {
-			t.Errorf("%s: %+v becomes %+v, want %+v", tt.name, tt.s, s, tt.want)
+		s := p.Fresh(start)
+		p.Take(&s, 10, start)
+		if got := p.Remaining(s, start+tt.idle); got != tt.remaining {
+			t.Errorf("idle for %d ns: %d remain, want %d", tt.idle, got, tt.remaining)
 		}
+	}
+}
+
+func TestConstantsAreThoseOfC(t *testing.T) {
+	if limit.ClockSlack != bpf.ClockSlackNs {
+		t.Errorf("clock slack %d, in C %d", limit.ClockSlack, bpf.ClockSlackNs)
+	}
+	if limit.MaxShift >= 1<<bpf.ShiftBits {
+		t.Errorf("shift %d does not fit in the %d bits of a fingerprint", limit.MaxShift, bpf.ShiftBits)
 	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func TestRemainingAndRetryAfter(t *testing.T) {
-	p := packets(t, "10pps", 5) // 100 ms each
+	p := packets(t, "10pps", 5)                         // 100 ms each
+	fine := limit.Params{Cost: 16, Burst: 32, Shift: 4} // 1 ns each
 	const ms = second / 1000
 	tests := []struct {
 		name      string
@@ -20,15 +21,20 @@ func TestRemainingAndRetryAfter(t *testing.T) {
 		wait      uint64
 		ok        bool
 	}{
-		{"idle", p, limit.State{}, 1, 5, 0, true},
-		{"idle, whole burst", p, limit.State{}, 5, 5, 0, true},
-		{"idle, more than the burst", p, limit.State{}, 6, 5, 0, false},
+		{"idle", p, p.Fresh(start), 1, 5, 0, true},
+		{"idle, whole burst", p, p.Fresh(start), 5, 5, 0, true},
+		{"idle, more than the burst", p, p.Fresh(start), 6, 5, 0, false},
 		{"two used", p, limit.State{TAT: start + 200*ms}, 4, 3, 100 * ms, true},
 		{"all used", p, limit.State{TAT: start + 500*ms}, 1, 0, 100 * ms, true},
-		{"a fraction over", p, limit.State{TAT: start + 400*ms, Phase: 1}, 1, 0, 1, true},
-		{"beyond the burst", p, limit.State{TAT: start + 2*second}, 1, 0, 1600 * ms, true},
-		{"price overflows", p, limit.State{}, math.MaxUint64, 5, 0, false},
-		{"price overflows to 0", limit.Params{Cost: 1 << 40, Burst: 1 << 41}, limit.State{}, 1 << 24, 2, 0, false},
+		{"a tick over", p, limit.State{TAT: start + 400*ms + 1}, 1, 0, 1, true},
+		{"beyond the burst", p, limit.State{TAT: start + 900*ms}, 1, 0, 500 * ms, true},
+		{"beyond the slack", p, limit.State{TAT: start + 2*second}, 1, 5, 0, true},
+		{"less than 1 ns", fine, limit.State{TAT: fine.Fresh(start).TAT + 1}, 2, 1, 1, true},
+		{"exactly 1 ns", fine, limit.State{TAT: fine.Fresh(start).TAT + 16}, 2, 1, 1, true},
+		{"just over 1 ns", fine, limit.State{TAT: fine.Fresh(start).TAT + 17}, 2, 0, 2, true},
+		{"no units in debt", p, limit.State{TAT: start + 900*ms}, 0, 0, 0, true},
+		{"price overflows", p, p.Fresh(start), math.MaxUint64, 5, 0, false},
+		{"price overflows to 0", limit.Params{Cost: 1 << 40, Burst: 1 << 41}, limit.State{TAT: start}, 1 << 24, 2, 0, false},
 		{"no limit", limit.Params{}, limit.State{TAT: math.MaxUint64}, 9, math.MaxUint64, 0, true},
 		{"one per hour", packets(t, "1pph", 3), limit.State{TAT: start + 3600*second}, 3, 2, 3600 * second, true},
 	}
@@ -44,26 +50,26 @@ func TestRemainingAndRetryAfter(t *testing.T) {
 
 func TestRemainingIsTheMostThatFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, _, _ := drawParams(t)
-		s := limit.State{TAT: start - 5 + drawGap(t, p), Phase: rapid.Uint32().Draw(t, "phase")}
-		n := p.Remaining(s, start)
-		if n > 0 && !p.Fits(s, n, start) || p.Fits(s, n+1, start) {
-			t.Fatalf("%+v %+v: %d remain, Fits is %v for it and %v for one more", p, s, n, p.Fits(s, n, start), p.Fits(s, n+1, start))
+		l := drawLimit(t)
+		s, at := l.state(t), reading(t, start-limit.ClockSlack)
+		n := l.Remaining(s, at)
+		if n > 0 && !l.Fits(s, n, at) || l.Fits(s, n+1, at) {
+			t.Fatalf("%v %+v: %d remain, Fits is %v for it and %v for one more", l, s, n, l.Fits(s, n, at), l.Fits(s, n+1, at))
 		}
 	})
 }
 
 func TestRetryAfterIsTheFirstTimeThatFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, _, burst := drawParams(t)
-		s := limit.State{TAT: start - 5 + drawGap(t, p), Phase: rapid.Uint32().Draw(t, "phase")}
-		n := rapid.Uint64Range(0, burst+1).Draw(t, "n")
-		wait, ok := p.RetryAfter(s, n, start)
-		if ok != (n <= burst) {
-			t.Fatalf("%+v: %d of burst %d can fit: %v", p, n, burst, ok)
+		l := drawLimit(t)
+		s, at := l.state(t), reading(t, start-limit.ClockSlack)
+		n := rapid.Uint64Range(0, l.burst+1).Draw(t, "n")
+		wait, ok := l.RetryAfter(s, n, at)
+		if ok != (n <= l.burst) {
+			t.Fatalf("%v: %d units can fit: %v", l, n, ok)
 		}
-		if ok && !p.Fits(s, n, start+wait) || wait > 0 && p.Fits(s, n, start+wait-1) {
-			t.Fatalf("%+v %+v: %d units after %d ns is not the first time", p, s, n, wait)
+		if ok && !l.Fits(s, n, at+wait) || wait > 0 && l.Fits(s, n, at+wait-1) {
+			t.Fatalf("%v %+v: %d units after %d ns is not the first time", l, s, n, wait)
 		}
 	})
 }

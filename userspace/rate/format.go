@@ -34,10 +34,23 @@ func (r Rate) text() (string, bool) {
 		scales := fewestDecimals(v, perSecond, perMinute, perHour)
 		return format(v, scales, last(scales))
 	case Bytes:
-		return format(v, bitsPerSecond(), scale{"B/s", 1, 1})
+		return formatBandwidth(v)
 	default:
 		return "", false
 	}
+}
+
+// formatBandwidth takes the shorter of bits and a whole number with a binary
+// prefix, bits if they are equally long.
+func formatBandwidth(v *big.Rat) (string, bool) {
+	scales := perSecond(binarySizes())
+	plain := last(scales) // B/s
+	bits, exact := format(v, bitsPerSecond(), plain)
+	binary, whole := prefixed(v, scales[:len(scales)-1], 0)
+	if whole && len(binary) < len(bits) {
+		return binary, true
+	}
+	return bits, exact
 }
 
 // fewestDecimals returns the notation that writes v without a prefix in the
@@ -58,14 +71,23 @@ func fewestDecimals(v *big.Rat, notations ...[]scale) []scale {
 // most three decimals, else with the fallback in as many decimals as it needs.
 // It reports false if the fallback would need infinitely many.
 func format(v *big.Rat, scales []scale, fallback scale) (string, bool) {
-	for _, s := range scales {
-		n, exact := decimals(v, s)
-		if exact && n <= 3 && v.Cmp(s.factor()) >= 0 {
-			return s.write(v, n), true
-		}
+	if text, ok := prefixed(v, scales, 3); ok {
+		return text, true
 	}
 	n, exact := decimals(v, fallback)
 	return fallback.write(v, n), exact
+}
+
+// prefixed writes v with the largest scale that leaves at least 1 and needs at
+// most so many decimals. It reports false if there is none.
+func prefixed(v *big.Rat, scales []scale, most int) (string, bool) {
+	for _, s := range scales {
+		n, exact := decimals(v, s)
+		if exact && n <= most && v.Cmp(s.factor()) >= 0 {
+			return s.write(v, n), true
+		}
+	}
+	return "", false
 }
 
 // decimals returns how many decimals v has in scale s, and whether they end.

@@ -54,9 +54,17 @@ func TestParseAndPrint(t *testing.T) {
 
 		{rate.ParseBandwidth, "100Mbit/s", bytes(12_500_000, time.Second), ""},
 		{rate.ParseBandwidth, "12MB/s", bytes(12_000_000, time.Second), "96Mbit/s"},
-		{rate.ParseBandwidth, "64KiB/s", bytes(65_536, time.Second), "524.288kbit/s"},
-		{rate.ParseBandwidth, "1MiB/s", bytes(1<<20, time.Second), "8388.608kbit/s"},
-		{rate.ParseBandwidth, "1GiB/s", bytes(1<<30, time.Second), "8589934.592kbit/s"},
+		{rate.ParseBandwidth, "64KiB/s", bytes(65_536, time.Second), ""},
+		{rate.ParseBandwidth, "1MiB/s", bytes(1<<20, time.Second), ""},
+		{rate.ParseBandwidth, "1GiB/s", bytes(1<<30, time.Second), ""},
+		{rate.ParseBandwidth, "1024MiB/s", bytes(1<<30, time.Second), "1GiB/s"},
+		{rate.ParseBandwidth, "1.5MiB/s", bytes(3<<19, time.Second), "1536KiB/s"},
+		{rate.ParseBandwidth, "1.5KiB/s", bytes(1536, time.Second), "12.288kbit/s"},
+		{rate.ParseBandwidth, "125KiB/s", bytes(128_000, time.Second), ""},                   // 1.024Mbit/s
+		{rate.ParseBandwidth, "2000MiB/s", bytes(2000<<20, time.Second), ""},                 // 16777.216Mbit/s
+		{rate.ParseBandwidth, "15625KiB/s", bytes(16_000_000, time.Second), "128Mbit/s"},     // longer
+		{rate.ParseBandwidth, "100000KiB/s", bytes(102_400_000, time.Second), "819.2Mbit/s"}, // as long
+		{rate.ParseBandwidth, "1000KiB/s", bytes(1_024_000, time.Second), ""},                // 8.192Mbit/s
 		{rate.ParseBandwidth, "400Gbit/s", bytes(50_000_000_000, time.Second), ""},
 		{rate.ParseBandwidth, "50GB/s", bytes(50_000_000_000, time.Second), "400Gbit/s"},
 		{rate.ParseBandwidth, "1kB/s", bytes(1000, time.Second), "8kbit/s"},

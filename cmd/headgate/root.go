@@ -1,0 +1,51 @@
+package main
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/loader"
+)
+
+// newRoot builds the tree of commands. Nouns read and verbs change, and a verb that finds things
+// as it wants them changes nothing and succeeds.
+func newRoot(e *env) *cobra.Command {
+	g := &global{}
+	root := &cobra.Command{
+		Use:   "headgate",
+		Short: "Limit the traffic of every source at the network card",
+		Long: `headgate limits what each source address may send, in packets and bytes, at the network
+driver (XDP). Limits, rules and counters live in the kernel: they hold without any process, and
+every command takes effect at the next packet.`,
+		Example: `  headgate attach eth0 --rate 10kpps --burst 20k
+  headgate set 203.0.113.0/24 --rate 100pps
+  headgate block 198.51.100.7 --for 10m
+  headgate top`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          args(cobra.NoArgs),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(e.stdin)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.CompletionOptions.HiddenDefaultCmd = false
+
+	pin := cmp.Or(e.getenv("HEADGATE_PIN"), loader.DefaultDir)
+	flags := root.PersistentFlags()
+	flags.StringVar(&g.pin, "pin", pin, "`directory` of the instance on a bpf file system, env HEADGATE_PIN")
+	flags.StringVarP(&g.output, "output", "o", "table", "output `format`: table or json")
+	flags.DurationVar(&g.lockWait, "lock-wait", 10*time.Second, "how long to wait for another headgate command")
+
+	root.AddCommand(
+		newAttachCmd(e, g), newDetachCmd(e, g),
+		newSetCmd(e, g), newBlockCmd(e, g), newAllowCmd(e, g), newUnsetCmd(e, g),
+		newPolicyCmd(e, g), newPoliciesCmd(e, g), newRulesCmd(e, g),
+		newStatusCmd(e, g), newStatsCmd(e, g), newTopCmd(e, g), newEventsCmd(e, g),
+		newExplainCmd(e, g), newDemoCmd(e, g), newVersionCmd(e, g),
+	)
+	return root
+}

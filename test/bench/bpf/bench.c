@@ -1,0 +1,99 @@
+//go:build ignore
+
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+/*
+ * This file holds the programs that the limiter is measured against, and those that give each
+ * packet another source without leaving the kernel.
+ */
+#include "include/clock.h"
+#include "include/packet.h"
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+/* What frames get as their source: one of sources addresses from first_source on, at random. */
+volatile const __u32 first_source = 0;
+volatile const __u64 sources = 1;
+
+/* Where generate sends frames to. */
+volatile const __u32 out_ifindex = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} random_states SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} target SEC(".maps");
+
+/*
+ * 32 random bits: the upper half of a linear congruential generator with the constants of
+ * D. Knuth's MMIX. It needs no seed, unlike a xorshift, which never leaves 0.
+ */
+static __always_inline __u32 random32(__u64 *state)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return *state >> 32;
+}
+
+/* The header's checksum is left as it was: nothing that is measured here looks at it. */
+static __always_inline bool set_random_source(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	struct iphdr *ip = data + sizeof(struct ethhdr);
+	__u32 zero = 0;
+	__u64 *state;
+
+	state = bpf_map_lookup_elem(&random_states, &zero);
+	if (!state || (void *)(ip + 1) > (void *)(long)ctx->data_end)
+		return false;
+	ip->saddr = bpf_htonl(first_source + (__u32)(random32(state) * sources >> 32));
+	return true;
+}
+
+/* The least that a program can do about a packet. */
+SEC("xdp")
+int noop(struct xdp_md *ctx)
+{
+	return XDP_DROP;
+}
+
+/* The least that an XDP program can do to leave a packet alone. */
+SEC("xdp")
+int pass(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
+/* The least that any limiter by source has to do: find the source, and read the time. */
+SEC("xdp")
+int clock(struct xdp_md *ctx)
+{
+	struct packet packet = {};
+	int reason = parse(ctx, ctx->data_end - ctx->data, &packet);
+
+	/* Always a drop; the compiler cannot know, and so has to keep both. */
+	return reason == REASON_LEN && clock_read() + packet.addr[0] > 1 ? XDP_DROP : XDP_PASS;
+}
+
+/* Gives the packet another source, and hands it to the program in target. */
+SEC("xdp")
+int spread(struct xdp_md *ctx)
+{
+	if (set_random_source(ctx))
+		bpf_tail_call(ctx, &target, 0);
+	return XDP_ABORTED;
+}
+
+/* Gives the packet another source, and sends it out of another interface. */
+SEC("xdp")
+int generate(struct xdp_md *ctx)
+{
+	return set_random_source(ctx) ? bpf_redirect(out_ifindex, 0) : XDP_ABORTED;
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+
+	headgate "github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/test/bench/bpf"
+	"github.com/headgate/headgate/test/bench/report"
+)
+
+// What an XDP program returns.
+const (
+	xdpDrop = 1
+	xdpPass = 2
+)
+
+// benchCase is one program to measure, with the frame that it gets.
+type benchCase struct {
+	name    string
+	program *ebpf.Program
+	frame   []byte
+	returns uint32 // what the program has to return
+	warmUp  int    // packets before the first sample, if more than a sample has
+	spread  bool   // program sets another source per packet, and calls what is measured
+
+	limiter *instance // that is measured, or nil
+	reason  headgate.Reason
+	opened  []*ebpf.Collection
+}
+
+// newCases returns all cases in the order of the report. What it opened before an error is in
+// the cases that it returns with it.
+func newCases() ([]*benchCase, error) {
+	cases, err := newBaselines()
+	if err != nil {
+		return cases, err
+	}
+	for _, s := range subjects() {
+		c, err := s.open()
+		if err != nil {
+			return cases, fmt.Errorf("%s: %w", s.name, err)
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+func newBaselines() ([]*benchCase, error) {
+	coll, err := loadBench(nil)
+	if err != nil {
+		return nil, err
+	}
+	noop := &benchCase{
+		name: report.Noop, program: coll.Programs[bpf.Noop], frame: frame4(), returns: xdpDrop,
+		opened: []*ebpf.Collection{coll},
+	}
+	clock := &benchCase{
+		name: report.Clock, program: coll.Programs[bpf.Clock], frame: frame4(), returns: xdpDrop,
+	}
+	spreading := &benchCase{
+		name: report.SpreadBy, program: coll.Programs[bpf.Noop], frame: frame4(), returns: xdpDrop,
+	}
+	cases := []*benchCase{noop, clock, spreading}
+	return cases, spreading.spreadOver(many)
+}
+
+// spreadOver makes the packets of the case come from so many sources.
+func (c *benchCase) spreadOver(sources uint64) error {
+	coll, err := loadBench(map[string]any{bpf.VarFirstSource: firstSource, bpf.VarSources: sources})
+	if err != nil {
+		return err
+	}
+	c.opened = append(c.opened, coll)
+	if err := coll.Maps[bpf.MapTarget].Put(uint32(0), c.program); err != nil {
+		return fmt.Errorf("set the target of the tail call: %w", err)
+	}
+	c.program, c.spread = coll.Programs[bpf.Spread], true
+	return nil
+}
+
+// run runs the program on so many packets, and returns the ns that one took.
+func (c *benchCase) run(packets int) (float64, error) {
+	before, err := threadTime()
+	if err != nil {
+		return 0, err
+	}
+	returned, _, err := c.program.Benchmark(c.frame, packets, nil)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", c.name, err)
+	}
+	after, err := threadTime()
+	if err != nil {
+		return 0, err
+	}
+	if returned != c.returns {
+		return 0, fmt.Errorf("%s: returned %d, not %d: it is not what is meant to be measured",
+			c.name, returned, c.returns)
+	}
+	return float64(after-before) / float64(packets), nil
+}
+
+// check returns an error unless the limiter decided for the reason that the case is about.
+func (c *benchCase) check() error {
+	const enough = 0.999
+	if c.limiter == nil {
+		return nil
+	}
+	share, err := c.limiter.share(c.reason)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.name, err)
+	}
+	if share < enough {
+		return fmt.Errorf("%s: only %.2f%% of the packets are what is meant to be measured",
+			c.name, 100*share)
+	}
+	return nil
+}
+
+func (c *benchCase) close() {
+	for _, coll := range c.opened {
+		coll.Close()
+	}
+	if c.limiter != nil {
+		c.limiter.close()
+	}
+}
+
+// loadBench loads the benchmark's own programs, with values for their constants.
+func loadBench(constants map[string]any) (*ebpf.Collection, error) {
+	spec, err := bpf.Load()
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range constants {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return nil, fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	coll, err := ebpf.NewCollection(spec)
+	if err != nil {
+		return nil, fmt.Errorf("load the benchmark's programs: %w", err)
+	}
+	return coll, nil
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+// How many buckets an instance has where they hardly matter, and where they do.
+const (
+	fewBuckets  = 1 << 12
+	manyBuckets = 1 << 20
+)
+
+// setup is what a limiter is told.
+type setup struct {
+	policies []policymap.Policy
+	rules    []rulemap.Rule // those that limit are for the first policy
+	buckets  uint32
+}
+
+// instance is a limiter that is loaded.
+type instance struct {
+	coll *ebpf.Collection
+}
+
+func newInstance(s setup) (*instance, error) {
+	spec, err := bpf.Load()
+	if err != nil {
+		return nil, err
+	}
+	spec.Maps[bpf.MapBuckets].MaxEntries = s.buckets
+	coll, err := ebpf.NewCollection(spec)
+	if err != nil {
+		return nil, fmt.Errorf("load the limiter: %w", err)
+	}
+	in := &instance{coll: coll}
+	if err := in.configure(s, spec.Maps[bpf.MapConfigs].InnerMap); err != nil {
+		in.close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
+	config := policymap.NewConfig()
+	for _, p := range s.policies {
+		if err := config.Set(p, [policymap.MaxPolicies][bpf.VerdictLen]bpf.Counter{}); err != nil {
+			return err
+		}
+	}
+	if err := policymap.New(in.coll.Maps[bpf.MapConfigs], inner).Store(config); err != nil {
+		return err
+	}
+	rules := slices.Clone(s.rules)
+	for i := range rules {
+		if rules[i].Action == rulemap.Limit {
+			rules[i].PolicyID = config.Policies[0].ID()
+		}
+	}
+	m := in.coll.Maps
+	return rulemap.New(m[bpf.MapRules4], m[bpf.MapRules6], m[bpf.MapGlobals], wire.BootTime).SetAll(rules, nil)
+}
+
+func (in *instance) program(frags bool) *ebpf.Program {
+	if frags {
+		return in.coll.Programs[bpf.ProgramFrags]
+	}
+	return in.coll.Programs[bpf.Program]
+}
+
+// share returns the part of all packets that was decided for a reason.
+func (in *instance) share(reason bpf.Reason) (float64, error) {
+	stats, err := statmap.Read(in.coll.Maps[bpf.MapCounters])
+	if err != nil {
+		return 0, err
+	}
+	var all uint64
+	for _, r := range statmap.Reasons() {
+		all += stats.Reason(r).Packets
+	}
+	return float64(stats.Reason(reason).Packets) / float64(max(all, 1)), nil
+}
+
+func (in *instance) close() { in.coll.Close() }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/userspace/rate"
+)
+
+// fast returns a limit that no run comes near.
+func fast() wire.Limit {
+	return wire.Limit{Packets: wire.Quota{
+		Rate:  rate.Rate{Count: 100_000_000, Per: time.Second, Unit: rate.Packets},
+		Burst: 1_000_000,
+	}}
+}
+
+// fastBoth returns a limit in packets and bytes that no run comes near.
+func fastBoth() wire.Limit {
+	limit := fast()
+	limit.Bytes = wire.Quota{
+		Rate:  rate.Rate{Count: 50_000_000_000, Per: time.Second, Unit: rate.Bytes},
+		Burst: 1_000_000_000,
+	}
+	return limit
+}
+
+// slow returns a limit that all but the first packet of a run are over.
+func slow() wire.Limit {
+	return wire.Limit{Packets: wire.Quota{
+		Rate:  rate.Rate{Count: 1, Per: time.Hour, Unit: rate.Packets},
+		Burst: 1,
+	}}
+}
+
+func onePolicy(limit wire.Limit) []policymap.Policy {
+	return []policymap.Policy{{Name: policymap.Default, Limit: limit}}
+}
+
+// manyPolicies returns n policies that all match the frames.
+func manyPolicies(n int, limit wire.Limit) []policymap.Policy {
+	policies := onePolicy(limit)
+	for i := range n - 1 {
+		policies = append(policies, policymap.Policy{
+			Name:     fmt.Sprintf("udp-%d", i),
+			HasProto: true,
+			Proto:    unix.IPPROTO_UDP,
+			Limit:    limit,
+		})
+	}
+	return policies
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/headgate/headgate/test/bench/report"
+)
+
+// plan is how much is measured.
+type plan struct {
+	rounds, repeat         int // of the programs by themselves: samples, and packets in each
+	flowRounds, flowRepeat int // over a veth pair
+	loads                  int // of the whole limiter
+}
+
+func planFor(quick bool) plan {
+	if quick {
+		return plan{rounds: 5, repeat: 50_000, flowRounds: 2, flowRepeat: 200_000, loads: 1}
+	}
+	return plan{rounds: 60, repeat: 200_000, flowRounds: 7, flowRepeat: 1_000_000, loads: 3}
+}
+
+// loadBound is how long loading the limiter may take.
+const loadBound = 2 * time.Second
+
+func measureAll(p plan, progress io.Writer) (*report.Report, error) {
+	runtime.LockOSThread() // threadTime is of this thread
+	defer runtime.UnlockOSThread()
+
+	host, err := readHost()
+	if err != nil {
+		return nil, err
+	}
+	r := &report.Report{Host: host, Rounds: p.rounds, Repeat: p.repeat}
+	fmt.Fprintln(progress, "bench: loading")
+	load, err := measureLoad(p.loads)
+	if err != nil {
+		return nil, err
+	}
+	if r.Cases, err = measureCases(p, progress); err != nil {
+		return nil, err
+	}
+	fmt.Fprintln(progress, "bench: veth pairs")
+	if r.Flows, err = measureFlows(p); err != nil {
+		return nil, err
+	}
+	r.Verdicts = verdicts(r.Cases, load)
+	return r, nil
+}
+
+// measureLoad returns how long it takes, at worst, to load the limiter with a million buckets.
+func measureLoad(times int) (time.Duration, error) {
+	var slowest time.Duration
+	for range times {
+		start := time.Now()
+		in, err := newInstance(setup{policies: onePolicy(fast()), buckets: manyBuckets})
+		if err != nil {
+			return 0, err
+		}
+		slowest = max(slowest, time.Since(start))
+		in.close()
+	}
+	return slowest, nil
+}
+
+// measureCases runs all cases in turn, round by round.
+func measureCases(p plan, progress io.Writer) ([]report.Case, error) {
+	cases, err := newCases()
+	defer func() {
+		for _, c := range cases {
+			c.close()
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintln(progress, "bench: warming up")
+	for _, c := range cases {
+		if _, err := c.run(max(c.warmUp, p.repeat)); err != nil {
+			return nil, err
+		}
+	}
+	fmt.Fprintf(progress, "bench: %d programs in %d rounds\n", len(cases), p.rounds)
+	samples := make([]report.Sample, len(cases))
+	for i, c := range cases {
+		samples[i] = report.Sample{Name: c.name, Baseline: c.limiter == nil, Spread: c.spread}
+	}
+	for range p.rounds {
+		for i, c := range cases {
+			ns, err := c.run(p.repeat)
+			if err != nil {
+				return nil, err
+			}
+			samples[i].NS = append(samples[i].NS, ns)
+		}
+	}
+	for _, c := range cases {
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+	}
+	return report.Cases(samples), nil
+}
+
+func verdicts(cases []report.Case, load time.Duration) []report.Verdict {
+	noop, clock := report.Net(cases, report.Noop), report.Net(cases, report.Clock)
+	bound := noop + 2*(clock-noop)
+	var verdicts []report.Verdict
+	for _, name := range []string{hotUnder, hotOver} {
+		verdicts = append(verdicts,
+			report.AtMost(name, report.Net(cases, name), bound, "noop + 2*(clock-noop)", "ns"))
+	}
+	return append(verdicts, report.AtMost("loading with a bucket map of 1 M entries",
+		load.Seconds(), loadBound.Seconds(), "target", "s"))
+}
+
+// threadTime returns the CPU time that the calling thread has used.
+func threadTime() (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		return 0, fmt.Errorf("read the CPU time of the thread: %w", err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+func readHost() (report.Host, error) {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return report.Host{}, fmt.Errorf("read the kernel's version: %w", err)
+	}
+	cpu, err := readCPU("/proc/cpuinfo")
+	if err != nil {
+		return report.Host{}, err
+	}
+	release := name.Release[:max(slices.Index(name.Release[:], 0), 0)]
+	return report.Host{
+		Kernel: string(release),
+		CPU:    cpu,
+		CPUs:   runtime.NumCPU(),
+		Time:   time.Now().UTC().Truncate(time.Second),
+	}, nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+// Names of the cases that have a bound.
+const (
+	hotUnder = "one source, under its limit"
+	hotOver  = "one source, over its limit"
+)
+
+// subject says how to set a limiter up, what to send it, and what it has to make of that.
+type subject struct {
+	name    string
+	setup   setup
+	reason  bpf.Reason
+	sources uint64 // 0 for the one of the frame
+	warmUp  int
+	ipv6    bool
+	frags   bool
+}
+
+// subjects returns all that is measured of the limiter.
+func subjects() []subject {
+	return slices.Concat(oneSource(), manySources(), policies(), variants())
+}
+
+func ruleCounts() []int { return []int{0, 10, 10_000} }
+
+func withRules(name string, n int) string {
+	switch n {
+	case 0:
+		return name
+	case 1:
+		return name + ", 1 rule"
+	case 10_000:
+		return name + ", 10,000 rules"
+	}
+	return fmt.Sprintf("%s, %d rules", name, n)
+}
+
+func oneSource() []subject {
+	var under, over, blocked []subject
+	for _, n := range ruleCounts() {
+		rules := blocks(n, drawPrefix4)
+		under = append(under, subject{name: withRules(hotUnder, n), reason: bpf.ReasonUnderLimit,
+			setup: setup{onePolicy(fast()), rules, fewBuckets}})
+		over = append(over, subject{name: withRules(hotOver, n), reason: bpf.ReasonOverPacketLimit,
+			setup: setup{onePolicy(slow()), rules, fewBuckets}})
+		n = max(n, 1)
+		blocked = append(blocked, subject{name: withRules("one source, blocked", n), reason: bpf.ReasonBlocked,
+			setup: setup{onePolicy(fast()), listed(n, rulemap.Block, wire.Limit{}), fewBuckets}})
+	}
+	return slices.Concat(under, over, blocked, []subject{
+		{name: withRules("one source, allowed", 10_000), reason: bpf.ReasonAllowed,
+			setup: setup{onePolicy(slow()), listed(10_000, rulemap.Allow, wire.Limit{}), fewBuckets}},
+		{name: withRules("one source, under a limit of its own", 10_000), reason: bpf.ReasonUnderLimit,
+			setup: setup{onePolicy(slow()), listed(10_000, rulemap.Limit, fast()), fewBuckets}},
+	})
+}
+
+func manySources() []subject {
+	var some256, million []subject
+	for _, n := range ruleCounts() {
+		rules := blocks(n, drawPrefix4)
+		some256 = append(some256, subject{name: withRules("256 sources", n), reason: bpf.ReasonUnderLimit,
+			setup: setup{onePolicy(fast()), rules, fewBuckets}, sources: some})
+		million = append(million, subject{name: withRules("1 M sources", n), reason: bpf.ReasonUnderLimit,
+			setup: setup{onePolicy(fast()), rules, manyBuckets}, sources: many,
+			warmUp: 8 * int(many)}) // leaves one source in 3000 without a bucket
+	}
+	flood := subject{name: "a new source per packet, map of 1 M", reason: bpf.ReasonUnderLimit,
+		setup: setup{onePolicy(fast()), nil, manyBuckets}, sources: all, warmUp: 2 * manyBuckets}
+	return slices.Concat(some256, million, []subject{flood})
+}
+
+func policies() []subject {
+	return []subject{
+		{name: "one source, under, packets and bytes", reason: bpf.ReasonUnderLimit,
+			setup: setup{onePolicy(fastBoth()), nil, fewBuckets}},
+		{name: "one source, under, 2 policies", reason: bpf.ReasonUnderLimit,
+			setup: setup{manyPolicies(2, fast()), nil, fewBuckets}},
+		{name: "one source, over, 2 policies", reason: bpf.ReasonOverPacketLimit,
+			setup: setup{manyPolicies(2, slow()), nil, fewBuckets}},
+		{name: "one source, under, 8 policies", reason: bpf.ReasonUnderLimit,
+			setup: setup{manyPolicies(8, fast()), nil, fewBuckets}},
+	}
+}
+
+func variants() []subject {
+	rules6 := blocks(10_000, drawPrefix6)
+	return []subject{
+		{name: "IPv6, one source, under", reason: bpf.ReasonUnderLimit, ipv6: true,
+			setup: setup{onePolicy(fast()), nil, fewBuckets}},
+		{name: "IPv6, one source, over", reason: bpf.ReasonOverPacketLimit, ipv6: true,
+			setup: setup{onePolicy(slow()), nil, fewBuckets}},
+		{name: withRules("IPv6, one source, under", 10_000), reason: bpf.ReasonUnderLimit, ipv6: true,
+			setup: setup{onePolicy(fast()), rules6, fewBuckets}},
+		{name: "frags, one source, under", reason: bpf.ReasonUnderLimit, frags: true,
+			setup: setup{onePolicy(fast()), nil, fewBuckets}},
+		{name: "frags, one source, over", reason: bpf.ReasonOverPacketLimit, frags: true,
+			setup: setup{onePolicy(slow()), nil, fewBuckets}},
+	}
+}
+
+// open loads what the subject says.
+func (s subject) open() (*benchCase, error) {
+	in, err := newInstance(s.setup)
+	if err != nil {
+		return nil, err
+	}
+	c := &benchCase{
+		name: s.name, program: in.program(s.frags), frame: frame4(), returns: xdpDrop,
+		warmUp: s.warmUp, limiter: in, reason: s.reason,
+	}
+	if s.ipv6 {
+		c.frame = frame6()
+	}
+	if s.reason == bpf.ReasonUnderLimit || s.reason == bpf.ReasonAllowed {
+		c.returns = xdpPass
+	}
+	if s.sources > 0 {
+		if err := c.spreadOver(s.sources); err != nil {
+			c.close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
