@@ -101,27 +101,27 @@ static __always_inline void parse_ports(struct cursor *c, struct packet *packet)
 static __always_inline enum reason parse_ipv4(struct cursor *c, struct packet *packet)
 {
 	const struct iphdr *ip;
-	__u32 frame = c->left, header;
+	__u32 frame = c->left, header, length;
 
 	ip = pull(c, sizeof(*ip));
 	if (!ip)
 		return REASON_MALFORMED;
 	header = (ip->version_ihl & 0xf) * 4;
-	packet->length = bpf_ntohs(ip->tot_len);
+	length = bpf_ntohs(ip->tot_len);
 	/* A packet put together by the receiver can be longer than its header can say. */
-	if (!packet->length && frame > 0xffff)
-		packet->length = frame;
-	if (ip->version_ihl >> 4 != 4 || header < sizeof(*ip) || packet->length < header ||
-	    packet->length > frame)
+	if (!length && frame > 0xffff)
+		length = frame;
+	if (ip->version_ihl >> 4 != 4 || header < sizeof(*ip) || length < header || length > frame)
 		return REASON_MALFORMED;
 
+	packet->length = length;
 	packet->family = FAMILY_IPV4;
 	packet->addr[0] = ip->saddr;
 	packet->proto = ip->protocol;
 	if (ip->frag_off & bpf_htons(IPV4_FRAGMENT_OFFSET))
 		return REASON_LEN;
 	c->pos += header - sizeof(*ip);
-	c->left = packet->length - header;
+	c->left = length - header;
 	parse_ports(c, packet);
 	return REASON_LEN;
 }
@@ -200,23 +200,24 @@ static __always_inline void set_source6(struct packet *packet, const __be32 *add
 static __always_inline enum reason parse_ipv6(struct cursor *c, struct packet *packet)
 {
 	const struct ipv6hdr *ip;
-	__u32 frame = c->left;
+	__u32 frame = c->left, length;
 	__u16 payload;
 
 	ip = pull(c, sizeof(*ip));
 	if (!ip)
 		return REASON_MALFORMED;
 	payload = bpf_ntohs(ip->payload_len);
-	packet->length = sizeof(*ip) + payload;
+	length = sizeof(*ip) + payload;
 	/* A jumbogram has its length in an option; a packet put together by the receiver need not. */
 	if (!payload && (ip->nexthdr == IPPROTO_HOPOPTS || frame > sizeof(*ip) + 0xffff))
-		packet->length = frame;
-	if (bpf_ntohl(ip->version_class_flow) >> 28 != 6 || packet->length > frame)
+		length = frame;
+	if (bpf_ntohl(ip->version_class_flow) >> 28 != 6 || length > frame)
 		return REASON_MALFORMED;
 
+	packet->length = length;
 	set_source6(packet, ip->saddr);
 	packet->proto = ip->nexthdr;
-	c->left = packet->length - sizeof(*ip);
+	c->left = length - sizeof(*ip);
 	if (!skip_ext_headers(c, packet))
 		return REASON_LEN;
 	if (is_neighbour_discovery(c, packet, ip->hop_limit))
@@ -227,6 +228,7 @@ static __always_inline enum reason parse_ipv6(struct cursor *c, struct packet *p
 
 /*
  * Fills packet. frame is the length of the whole frame, of which data to data_end can be read.
+ * The length of a malformed packet is what the frame has of it, whatever its header says.
  * Returns the reason to be done with the packet, or REASON_LEN to go on.
  */
 __noinline int parse(struct xdp_md *ctx, __u32 frame, struct packet *packet)

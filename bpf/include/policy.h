@@ -54,13 +54,17 @@ __noinline int match(const struct config *config, const struct packet *packet,
 	return 0;
 }
 
-static __always_inline const struct limit *limit_for(const struct walk *walk,
-						     const struct policy *policy,
-						     const struct ruling *ruling)
+/* Whether a rule sets the limit of this policy for the source. */
+static __always_inline bool is_ruled(const struct walk *walk, const struct policy *policy,
+				     const struct ruling *ruling)
 {
-	if (walk->action == ACTION_LIMIT && ruling->policy_id == policy->id)
-		return &ruling->limit;
-	return &policy->limit;
+	return walk->action == ACTION_LIMIT && ruling->policy_id == policy->id;
+}
+
+/* A source with a limit of its own has its own bucket: two limits on one would each convert it. */
+static __always_inline bool has_own_bucket(const struct policy *policy, bool ruled)
+{
+	return ruled || !(policy->flags & POLICY_SHARED);
 }
 
 static __always_inline struct bucket *shared_bucket(__u32 slot)
@@ -108,7 +112,7 @@ static __always_inline enum reason ask(const struct walk *walk, struct bucket *b
 __noinline int charge(struct walk *walk, const struct policy *policy, struct counters *counters,
 		      struct receipt *receipt, enum verdict refused)
 {
-	bool own, tracked = true;
+	bool ruled, own, tracked = true;
 	const struct limit *limit;
 	struct bucket *bucket;
 	enum reason reason;
@@ -117,11 +121,14 @@ __noinline int charge(struct walk *walk, const struct policy *policy, struct cou
 	if (!walk || !policy || !counters)
 		return REASON_UNDER_LIMIT;
 	slot = policy->slot;
-	own = !(policy->flags & POLICY_SHARED);
-	limit = limit_for(walk, policy, &counters->ruling);
+	ruled = is_ruled(walk, policy, &counters->ruling);
+	own = has_own_bucket(policy, ruled);
+	limit = ruled ? &counters->ruling.limit : &policy->limit;
 
 	bucket = own ? source_bucket(walk, policy, limit, counters, &tracked) : shared_bucket(slot);
 	own = own && tracked;
+	if (!tracked)
+		limit = &policy->limit;
 	reason = ask(walk, bucket, limit, receipt);
 	if (reason != REASON_UNDER_LIMIT) {
 		count_policy(counters, slot, refused, walk->packet.length);
@@ -143,19 +150,21 @@ __noinline int refund(struct walk *walk, const struct policy *policy, struct cou
 {
 	const struct limit *limit;
 	struct bucket *bucket;
+	bool ruled, own;
 	__u32 slot;
-	bool own;
 
 	if (!walk || !policy || !receipt || !counters)
 		return 0;
 	slot = policy->slot;
-	own = !(policy->flags & POLICY_SHARED);
-	limit = limit_for(walk, policy, &counters->ruling);
+	ruled = is_ruled(walk, policy, &counters->ruling);
+	own = has_own_bucket(policy, ruled);
+	limit = ruled ? &counters->ruling.limit : &policy->limit;
 	uncount_policy(counters, slot, VERDICT_PASS, walk->packet.length);
 
 	walk->key.policy_id = policy->id;
 	bucket = own ? bpf_map_lookup_elem(&buckets, &walk->key) : shared_bucket(slot);
-	if (!bucket || bucket->fingerprint != limit->fingerprint)
+	/* An own bucket that another CPU made since then was not charged. */
+	if (!bucket || (own && walk->untracked) || bucket->fingerprint != limit->fingerprint)
 		return 0;
 	bucket_refund(bucket, limit, walk->packet.length, walk->now, receipt);
 	if (own)

@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	headgate "github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/test/bench/bpf"
 	"github.com/headgate/headgate/test/bench/report"
 	"github.com/headgate/headgate/test/netlab"
@@ -20,7 +21,9 @@ import (
 // flow is a veth pair between two namespaces, with a program that makes frames at the near end
 // and one that receives them at the far end.
 type flow struct {
+	target    target
 	generator *ebpf.Program
+	limiter   *instance // that receives, or nil
 	frame     []byte
 	pair      *netlab.Pair
 	closers   []func() error
@@ -31,6 +34,7 @@ type target struct {
 	name    string
 	program string
 	setup   setup
+	reason  headgate.Reason // for which a limiter decides
 	sources uint64
 }
 
@@ -39,17 +43,20 @@ type target struct {
 func targets() []target {
 	return []target{
 		{name: "noop (drop)", program: bpf.Noop, sources: 1},
-		{name: "over, one source", setup: setup{onePolicy(slow()), nil, fewBuckets}, sources: 1},
-		{name: "over, 1 M sources", setup: setup{onePolicy(slow()), nil, manyBuckets}, sources: many},
+		{name: "over, one source", reason: headgate.ReasonOverPacketLimit,
+			setup: setup{onePolicy(slow()), nil, fewBuckets}, sources: 1},
+		{name: "over, 1 M sources", reason: headgate.ReasonOverPacketLimit,
+			setup: setup{onePolicy(slow()), nil, manyBuckets}, sources: many},
 		{name: "pass (to the stack)", program: bpf.Pass, sources: 1},
-		{name: "under, one source", setup: setup{onePolicy(fast()), nil, fewBuckets}, sources: 1},
-		{name: "under, 1 M sources", setup: setup{onePolicy(fast()), nil, manyBuckets}, sources: many},
+		{name: "under, one source", reason: headgate.ReasonUnderLimit,
+			setup: setup{onePolicy(fast()), nil, fewBuckets}, sources: 1},
+		{name: "under, 1 M sources", reason: headgate.ReasonUnderLimit,
+			setup: setup{onePolicy(fast()), nil, manyBuckets}, sources: many},
 	}
 }
 
 // measureFlows returns how many packets a second each target receives, all in turn.
 func measureFlows(p plan) (_ []report.Flow, err error) {
-	var names []string
 	var flows []*flow
 	defer func() {
 		for _, f := range flows {
@@ -61,23 +68,50 @@ func measureFlows(p plan) (_ []report.Flow, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
-		names, flows = append(names, t.name), append(flows, f)
+		flows = append(flows, f)
+		if _, err := f.run(int(t.sources) * p.warmUp); err != nil {
+			return nil, err
+		}
 	}
+	return sampleFlows(flows, p)
+}
+
+// sampleFlows runs all flows in turn, round by round.
+func sampleFlows(flows []*flow, p plan) ([]report.Flow, error) {
 	perSecond := make([][]float64, len(flows))
 	for range p.flowRounds {
 		for i, f := range flows {
 			rate, err := f.run(p.flowRepeat)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", names[i], err)
+				return nil, err
 			}
 			perSecond[i] = append(perSecond[i], rate)
+		}
+	}
+	var names []string
+	for _, f := range flows {
+		names = append(names, f.target.name)
+		if err := f.check(); err != nil {
+			return nil, err
 		}
 	}
 	return report.Flows(names, perSecond), nil
 }
 
+// check returns an error unless the limiter decided for the reason that the flow is about. Of
+// many sources each one has a first packet, which is under every limit.
+func (f *flow) check() error {
+	if f.limiter == nil || f.target.sources > 1 {
+		return nil
+	}
+	if err := f.limiter.expect(f.target.reason); err != nil {
+		return fmt.Errorf("%s: %w", f.target.name, err)
+	}
+	return nil
+}
+
 func (t target) open() (_ *flow, err error) {
-	f := &flow{}
+	f := &flow{target: t}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.close())
@@ -102,12 +136,11 @@ func (t target) open() (_ *flow, err error) {
 
 	receiver := coll.Programs[t.program]
 	if t.program == "" {
-		in, err := newInstance(t.setup)
-		if err != nil {
+		if f.limiter, err = newInstance(t.setup); err != nil {
 			return nil, err
 		}
-		f.onClose(func() error { in.close(); return nil })
-		receiver = in.program(false)
+		f.onClose(func() error { f.limiter.close(); return nil })
+		receiver = f.limiter.program(false)
 	}
 	return f, f.attach(receiver)
 }
@@ -160,7 +193,7 @@ func (f *flow) run(packets int) (float64, error) {
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("send: %w", err)
+		return 0, fmt.Errorf("%s: send: %w", f.target.name, err)
 	}
 	elapsed := time.Since(start)
 	after, err := f.received()
@@ -168,7 +201,7 @@ func (f *flow) run(packets int) (float64, error) {
 		return 0, err
 	}
 	if after == before {
-		return 0, errors.New("no packet arrived")
+		return 0, fmt.Errorf("%s: no packet arrived", f.target.name)
 	}
 	return float64(after-before) / elapsed.Seconds(), nil
 }

@@ -76,17 +76,24 @@ func (in *instance) program(frags bool) *ebpf.Program {
 	return in.coll.Programs[bpf.Program]
 }
 
-// share returns the part of all packets that was decided for a reason.
-func (in *instance) share(reason bpf.Reason) (float64, error) {
+// expect returns an error unless as good as all packets were decided for a reason: then
+// something else was measured than meant.
+func (in *instance) expect(reason bpf.Reason) error {
+	const enough = 0.999
 	stats, err := statmap.Read(in.coll.Maps[bpf.MapCounters])
 	if err != nil {
-		return 0, err
+		return err
 	}
-	var all uint64
+	var sum uint64
 	for _, r := range statmap.Reasons() {
-		all += stats.Reason(r).Packets
+		sum += stats.Reason(r).Packets
 	}
-	return float64(stats.Reason(reason).Packets) / float64(max(all, 1)), nil
+	share := float64(stats.Reason(reason).Packets) / float64(max(sum, 1))
+	if share < enough {
+		return fmt.Errorf("only %.2f%% of the packets were decided for the reason %s",
+			100*share, statmap.ReasonName(reason))
+	}
+	return nil
 }
 
 func (in *instance) close() { in.coll.Close() }

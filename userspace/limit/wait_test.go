@@ -28,7 +28,7 @@ func TestRemainingAndRetryAfter(t *testing.T) {
 		{"all used", p, limit.State{TAT: start + 500*ms}, 1, 0, 100 * ms, true},
 		{"a tick over", p, limit.State{TAT: start + 400*ms + 1}, 1, 0, 1, true},
 		{"beyond the burst", p, limit.State{TAT: start + 900*ms}, 1, 0, 500 * ms, true},
-		{"beyond the slack", p, limit.State{TAT: start + 2*second}, 1, 5, 0, true},
+		{"beyond the slack", p, limit.State{TAT: start + 501*ms + limit.ClockSlack}, 1, 5, 0, true},
 		{"less than 1 ns", fine, limit.State{TAT: fine.Fresh(start).TAT + 1}, 2, 1, 1, true},
 		{"exactly 1 ns", fine, limit.State{TAT: fine.Fresh(start).TAT + 16}, 2, 1, 1, true},
 		{"just over 1 ns", fine, limit.State{TAT: fine.Fresh(start).TAT + 17}, 2, 0, 2, true},

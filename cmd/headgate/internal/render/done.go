@@ -1,0 +1,22 @@
+package render
+
+import "strings"
+
+// Done is what a verb has done.
+type Done struct {
+	Action     string   `json:"action"` // the verb: block, allow, detach
+	Prefixes   []string `json:"prefixes,omitempty"`
+	Policy     string   `json:"policy,omitempty"`
+	Interfaces []string `json:"interfaces,omitempty"`
+	Changed    int      `json:"changed"` // how many things are other than before
+
+	// Lines say the same to people.
+	Lines []string `json:"-"`
+}
+
+// Text writes the lines.
+func (d Done) Text(p *Page) {
+	if len(d.Lines) > 0 {
+		p.Line("%s", strings.Join(d.Lines, "\n"))
+	}
+}

@@ -1,0 +1,63 @@
+package render
+
+import (
+	"iter"
+	"strconv"
+)
+
+// Policy is one policy.
+type Policy struct {
+	Name  string `json:"name"`
+	Match Match  `json:"match"`
+	Key   string `json:"key"` // source or shared
+	Limit
+	Action string `json:"action"` // drop or dry-run
+	ID     uint16 `json:"id"`
+}
+
+// Match says which packets a policy counts: those that are all that is given. Without anything it
+// is every IP packet.
+type Match struct {
+	Protocol string `json:"protocol,omitempty"`
+	Ports    string `json:"ports,omitempty"` // destination: 53 or 1000-2000
+	SYN      bool   `json:"syn,omitempty"`   // opens a TCP connection
+}
+
+// String words the match: "udp port 53", "all".
+func (m Match) String() string {
+	s := m.Protocol
+	if m.SYN {
+		s = "tcp syn"
+	}
+	if m.Ports != "" {
+		if s != "" {
+			s += " "
+		}
+		s += "port " + m.Ports
+	}
+	if s == "" {
+		return "all"
+	}
+	return s
+}
+
+// Policies are the policies in the order in which they are asked.
+type Policies []Policy
+
+func (ps Policies) elements() iter.Seq[any] { return elementsOf(ps) }
+
+// Text writes a grid.
+func (ps Policies) Text(p *Page) {
+	if len(ps) == 0 {
+		p.Line("no policies: everything passes")
+		return
+	}
+	columns := append([]Column{left("NAME"), left("MATCH"), left("KEY")}, limitColumns()...)
+	columns = append(columns, left("ACTION"), right("ID"))
+	var rows [][]string
+	for _, policy := range ps {
+		row := append([]string{policy.Name, policy.Match.String(), policy.Key}, policy.Limit.cells()...)
+		rows = append(rows, append(row, policy.Action, strconv.Itoa(int(policy.ID))))
+	}
+	p.Grid(columns, rows)
+}

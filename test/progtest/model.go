@@ -1,0 +1,296 @@
+//go:build linux
+
+package progtest
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/userspace/limit"
+)
+
+// Model is the program's packet walk in plain Go, for one CPU and a bucket map with room for all.
+// It reads as the specification of who may pass: package limit decides about one bucket, and
+// Model about rules, policies and what is counted.
+type Model struct {
+	Config   policymap.Config
+	Fallback *policymap.Config // nil lets everything pass
+	Rules    []rulemap.Rule    // in any order; at most one of an action at a prefix
+
+	Counts   Counts
+	Policies map[string]statmap.Slot      // since the policy was made
+	Sources  map[SourceKey]statmap.Slot   // of buckets for one source
+	buckets  map[SourceKey]*limitedBucket // shared ones have the zero Addr
+}
+
+// SourceKey names a bucket.
+type SourceKey struct {
+	Addr     netip.Addr // cut to its prefix
+	PolicyID uint16
+}
+
+// limitedBucket remembers the limit that it was last asked about.
+type limitedBucket struct {
+	limit.Bucket
+	limit limit.Limit
+}
+
+// NewModel returns a model of a program that was just loaded.
+func NewModel() *Model {
+	return &Model{
+		Config:   policymap.NewConfig(),
+		Counts:   make(Counts),
+		Policies: make(map[string]statmap.Slot),
+		Sources:  make(map[SourceKey]statmap.Slot),
+		buckets:  make(map[SourceKey]*limitedBucket),
+	}
+}
+
+// Decide returns what becomes of a frame at time now (ns), and counts it. It returns false, and
+// counts nothing, where no configuration is in force.
+func (m *Model) Decide(frame []byte, now uint64) (Decision, bool) {
+	config := &m.Config
+	if now >= config.ValidUntil {
+		config = m.Fallback
+	}
+	if config == nil {
+		return Decision{}, false
+	}
+	w := walk{Model: m, config: config, packet: Parse(frame), now: now}
+	d := Decision{w.outcome(), uint64(w.packet.Length)}
+	m.Counts[d.Outcome] = plus(m.Counts[d.Outcome], d.Length)
+	return d, true
+}
+
+func plus(c statmap.Counter, length uint64) statmap.Counter {
+	c.Add(statmap.Counter{Packets: 1, Bytes: length})
+	return c
+}
+
+// walk is the way of one packet.
+type walk struct {
+	*Model
+	config *policymap.Config
+	packet Packet
+	now    uint64
+	rule   rulemap.Rule // the zero Rule where none holds
+}
+
+func (w *walk) outcome() Outcome {
+	switch {
+	case w.packet.Limited:
+	case w.packet.Reason == bpf.ReasonMalformed:
+		return w.refusal(bpf.ReasonMalformed)
+	default:
+		return Outcome{bpf.VerdictPass, w.packet.Reason}
+	}
+	w.rule = w.findRule()
+	switch w.rule.Action {
+	case rulemap.Allow:
+		return Outcome{bpf.VerdictPass, bpf.ReasonAllowed}
+	case rulemap.Block:
+		return w.refusal(bpf.ReasonBlocked)
+	}
+	return w.askPolicies()
+}
+
+// refusal is to drop the packet, but where the whole configuration is in dry run.
+func (w *walk) refusal(reason bpf.Reason) Outcome {
+	if w.config.DryRun {
+		return Outcome{bpf.VerdictWouldDrop, reason}
+	}
+	return Outcome{bpf.VerdictDrop, reason}
+}
+
+// findRule returns the rule that holds for the source: of the longest prefix, and at one prefix
+// allow before block before limit.
+func (w *walk) findRule() rulemap.Rule {
+	holds := func(r rulemap.Rule) bool { return r.Until > w.now && r.Prefix.Contains(w.packet.Source) }
+	var best rulemap.Rule
+	for _, r := range w.Rules {
+		if !holds(r) {
+			continue
+		}
+		longer := cmp.Compare(r.Prefix.Bits(), best.Prefix.Bits())
+		if best.Action == 0 || cmp.Or(longer, cmp.Compare(r.Action, best.Action)) > 0 {
+			best = r
+		}
+	}
+	return best
+}
+
+// askPolicies charges the packet to all enforced policies that match it, or to none. Those in dry
+// run see what the enforced ones let pass, and each decides for itself.
+func (w *walk) askPolicies() Outcome {
+	var enforced, dry []policymap.Policy
+	for _, p := range w.config.Policies {
+		switch {
+		case !w.matches(p):
+		case p.DryRun:
+			dry = append(dry, p)
+		default:
+			enforced = append(enforced, p)
+		}
+	}
+	outcome := Outcome{bpf.VerdictPass, bpf.ReasonNoPolicy}
+	if len(enforced) > 0 {
+		outcome = w.enforce(enforced)
+	}
+	if outcome.Verdict != bpf.VerdictPass {
+		return outcome
+	}
+	for _, p := range dry {
+		reason := w.take(p)
+		if reason == bpf.ReasonUnderLimit {
+			continue
+		}
+		w.count(p, bpf.VerdictWouldDrop)
+		if outcome.Verdict == bpf.VerdictPass {
+			outcome = Outcome{bpf.VerdictWouldDrop, reason}
+		}
+	}
+	return outcome
+}
+
+func (w *walk) enforce(policies []policymap.Policy) Outcome {
+	for _, p := range policies {
+		if reason := w.fits(p); reason != bpf.ReasonUnderLimit {
+			outcome := w.refusal(reason)
+			w.count(p, outcome.Verdict)
+			return outcome
+		}
+	}
+	for _, p := range policies {
+		w.take(p)
+	}
+	return Outcome{bpf.VerdictPass, bpf.ReasonUnderLimit}
+}
+
+func (w *walk) matches(p policymap.Policy) bool {
+	switch {
+	case p.HasProto && p.Proto != w.packet.Proto:
+		return false
+	case p.SYN && !w.packet.SYN:
+		return false
+	case p.Ports == policymap.Ports{}:
+		return true
+	}
+	port := w.packet.DstPort
+	return w.packet.HasPorts && port >= p.Ports.First && port <= p.Ports.Last
+}
+
+func (w *walk) fits(p policymap.Policy) bpf.Reason {
+	b := w.bucket(p)
+	return reasonOf(b.limit.Fits(b.Bucket, uint64(w.packet.Length), w.now))
+}
+
+// take charges the packet where it fits, and counts it as passed.
+func (w *walk) take(p policymap.Policy) bpf.Reason {
+	b := w.bucket(p)
+	reason := reasonOf(b.limit.Take(&b.Bucket, uint64(w.packet.Length), w.now))
+	if reason == bpf.ReasonUnderLimit {
+		w.count(p, bpf.VerdictPass)
+	}
+	return reason
+}
+
+func reasonOf(r limit.Refusal) bpf.Reason {
+	switch r {
+	case limit.OverPackets:
+		return bpf.ReasonOverPacketLimit
+	case limit.OverBytes:
+		return bpf.ReasonOverByteLimit
+	}
+	return bpf.ReasonUnderLimit
+}
+
+// bucket returns the bucket that a policy charges, under the limit that holds for this source.
+func (w *walk) bucket(p policymap.Policy) *limitedBucket {
+	own := p.Limit
+	if w.ruled(p) {
+		own = w.rule.Limit
+	}
+	compiled, err := own.Compile()
+	if err != nil {
+		panic("model: a limit that no map would take: " + err.Error())
+	}
+	b, ok := w.buckets[w.key(p)]
+	if !ok {
+		b = &limitedBucket{compiled.Fresh(w.now), compiled}
+		w.buckets[w.key(p)] = b
+	}
+	compiled.Adopt(&b.Bucket, b.limit, w.now)
+	b.limit = compiled
+	return b
+}
+
+// ruled says that a rule sets the limit of this policy for the source.
+func (w *walk) ruled(p policymap.Policy) bool {
+	return w.rule.Action == rulemap.Limit && w.rule.PolicyID == p.ID()
+}
+
+// key names the bucket that a policy charges. A source with a limit of its own has a bucket of
+// its own also where the others share one.
+func (w *walk) key(p policymap.Policy) SourceKey {
+	if p.Key == policymap.Shared && !w.ruled(p) {
+		return SourceKey{PolicyID: p.ID()}
+	}
+	return SourceKey{w.source(), p.ID()}
+}
+
+// source cuts the address to the prefix that counts as one.
+func (w *walk) source() netip.Addr {
+	addr, bits := w.packet.Source, w.config.IPv6Prefix
+	switch {
+	case addr.Is4():
+		bits = w.config.IPv4Prefix
+	case addr.IsLinkLocalUnicast():
+		return addr
+	}
+	return netip.PrefixFrom(addr, bits).Masked().Addr()
+}
+
+// count counts the packet for a policy, and for its source where that has a bucket.
+func (w *walk) count(p policymap.Policy, v bpf.Verdict) {
+	w.Policies[p.Name] = counted(w.Policies[p.Name], v, uint64(w.packet.Length))
+	if key := w.key(p); key.Addr.IsValid() {
+		w.Sources[key] = counted(w.Sources[key], v, uint64(w.packet.Length))
+	}
+}
+
+func counted(s statmap.Slot, v bpf.Verdict, length uint64) statmap.Slot {
+	switch v {
+	case bpf.VerdictDrop:
+		s.Drop = plus(s.Drop, length)
+	case bpf.VerdictWouldDrop:
+		s.WouldDrop = plus(s.WouldDrop, length)
+		s.Pass = plus(s.Pass, length)
+	default:
+		s.Pass = plus(s.Pass, length)
+	}
+	return s
+}
+
+// Forget empties the shared bucket and the counters of a policy, as for a new one of its name.
+func (m *Model) Forget(name string) { delete(m.Policies, name) }
+
+// SetRule sets a rule as rulemap.Map does.
+func (m *Model) SetRule(rule rulemap.Rule) {
+	rule.Prefix = wire.Prefix(rule.Prefix)
+	m.Rules = slices.DeleteFunc(m.Rules, func(r rulemap.Rule) bool {
+		return r.Prefix == rule.Prefix && r.Action == rule.Action
+	})
+	m.Rules = append(m.Rules, rule)
+}
+
+// Unset removes all rules of a prefix.
+func (m *Model) Unset(prefix netip.Prefix) {
+	prefix = wire.Prefix(prefix)
+	m.Rules = slices.DeleteFunc(m.Rules, func(r rulemap.Rule) bool { return r.Prefix == prefix })
+}
