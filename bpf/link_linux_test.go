@@ -2,7 +2,6 @@ package bpf_test
 
 import (
 	"fmt"
-	"net/netip"
 	"testing"
 
 	"github.com/headgate/headgate/test/packet"
@@ -11,7 +10,7 @@ import (
 
 // Tagged, double tagged and untagged, a source is one source.
 func TestCase01VLANAndQinQShareOneSource(t *testing.T) {
-	ip := packet.IPv4{Src: netip.MustParseAddr(alice)}
+	ip := packet.IPv4{Src: addr(alice)}
 	behind := func(tags ...packet.Layer) []byte {
 		layers := append([]packet.Layer{packet.Ethernet{}}, tags...)
 		return packet.Build(append(layers, ip, packet.UDP{Dst: 53}, packet.Zeros(20))...)

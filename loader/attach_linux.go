@@ -31,7 +31,7 @@ func (i *Instance) Attach(name string, mode Mode) (a Attachment, already bool, e
 	switch {
 	case err == nil && a.Gone:
 		// The kernel has reused the number of an interface that is gone.
-		if err := i.unpin(index); err != nil {
+		if err := i.Detach(index); err != nil {
 			return Attachment{}, false, err
 		}
 	case err == nil:
@@ -131,37 +131,49 @@ func (i *Instance) attachProgram(index int, program *ebpf.Program, flags link.XD
 	return nil
 }
 
-// Detach detaches from an interface, given by its name, or by its number where it is gone.
-func (i *Instance) Detach(name string) error {
+// Find returns the numbers of the attachments to these interfaces, given by name, or by number
+// where they are gone; 0 where an interface is there but not attached to.
+func (i *Instance) Find(names []string) ([]int, error) {
 	all, err := i.Attachments()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, a := range all {
-		if a.Name == name || strconv.Itoa(a.Index) == name {
-			return i.unpin(a.Index)
+	indices := make([]int, len(names))
+	for n, name := range names {
+		at := slices.IndexFunc(all, func(a Attachment) bool {
+			return a.Name == name || a.Name == "" && strconv.Itoa(a.Index) == name
+		})
+		if at >= 0 {
+			indices[n] = all[at].Index
+		} else if _, err := interfaceByName(name); err != nil {
+			return nil, err
 		}
 	}
-	if _, err := interfaceByName(name); err != nil {
-		return err
-	}
-	return fmt.Errorf("%w to %s", ErrNotAttached, name)
+	return indices, nil
 }
 
-func (i *Instance) unpin(index int) error {
+// Detach detaches from the interface of that number.
+func (i *Instance) Detach(index int) error {
 	if err := os.Remove(i.linkPath(index)); err != nil {
 		return fmt.Errorf("detach from interface %d: %w", index, err)
 	}
 	return nil
 }
 
-// RemoveIfUnused removes the instance where it is attached to nothing, and says whether it did.
-func (i *Instance) RemoveIfUnused() (bool, error) {
-	all, err := i.Attachments()
-	if err != nil || len(all) > 0 {
-		return false, err
+// RemoveAll detaches everything and removes the instance, which stays open to read.
+func (i *Instance) RemoveAll() error { return removeDir(filepath.Dir(i.dir)) }
+
+// CheckInterfaces returns the numbers of interfaces, or an error that says which one there is not.
+func CheckInterfaces(names []string) ([]int, error) {
+	var indices []int
+	for _, name := range names {
+		iface, err := interfaceByName(name)
+		if err != nil {
+			return nil, err
+		}
+		indices = append(indices, iface.Attrs().Index)
 	}
-	return true, removeDir(filepath.Dir(i.dir))
+	return indices, nil
 }
 
 // Attachments returns what the instance is attached to, by interface number. It asks about

@@ -68,11 +68,17 @@ func (*Instance) Attach(string, Mode) (Attachment, bool, error) {
 	return Attachment{}, false, errNotLinux()
 }
 
-// Detach says that it needs Linux.
-func (*Instance) Detach(string) error { return errNotLinux() }
+// Find says that it needs Linux.
+func (*Instance) Find([]string) ([]int, error) { return nil, errNotLinux() }
 
-// RemoveIfUnused says that it needs Linux.
-func (*Instance) RemoveIfUnused() (bool, error) { return false, errNotLinux() }
+// Detach says that it needs Linux.
+func (*Instance) Detach(int) error { return errNotLinux() }
+
+// RemoveAll says that it needs Linux.
+func (*Instance) RemoveAll() error { return errNotLinux() }
+
+// CheckInterfaces says that it needs Linux.
+func CheckInterfaces([]string) ([]int, error) { return nil, errNotLinux() }
 
 // Attachments says that it needs Linux.
 func (*Instance) Attachments() ([]Attachment, error) { return nil, errNotLinux() }

@@ -145,6 +145,16 @@ func (e *env) reading(g *global, do func(*loader.Instance) error) error {
 
 // changing opens the instance, locked, for a command that changes it.
 func (e *env) changing(g *global, do func(*loader.Instance) error) error {
+	return e.opened(g, func(i *loader.Instance) error {
+		if err := e.settle(i); err != nil {
+			return err
+		}
+		return do(i)
+	})
+}
+
+// opened is changing for the ends of trials, which settle things themselves.
+func (e *env) opened(g *global, do func(*loader.Instance) error) error {
 	i, err := loader.Open(g.options(e))
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ every command takes effect at the next packet.`,
 		newPolicyCmd(e, g), newPoliciesCmd(e, g), newRulesCmd(e, g),
 		newStatusCmd(e, g), newStatsCmd(e, g), newTopCmd(e, g), newEventsCmd(e, g),
 		newExplainCmd(e, g), newDemoCmd(e, g), newVersionCmd(e, g),
+		newTryWatchCmd(e, g), newManCmd(),
 	)
 	return root
 }

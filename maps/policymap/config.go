@@ -97,6 +97,11 @@ func (c *Config) Set(p Policy, counters [MaxPolicies][bpf.VerdictLen]bpf.Counter
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	for _, o := range c.Policies {
+		if o.Name != p.Name && o.sameMatch(p) {
+			return fmt.Errorf("%w: %q; change that one instead of making %q", ErrDuplicate, o.Name, p.Name)
+		}
+	}
 	i := c.index(p.Name)
 	if i >= 0 {
 		old := c.Policies[i]

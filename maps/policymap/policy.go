@@ -13,7 +13,8 @@ import (
 	"github.com/headgate/headgate/maps/wire"
 )
 
-// Default is the name of the policy that every IP packet matches.
+// Default is the name of the policy that every IP packet matches. It is the only one that may be
+// without a limit: then it counts only.
 const Default = "default"
 
 // MaxPolicies is how many policies there can be, the default one included.
@@ -21,8 +22,9 @@ const MaxPolicies = bpf.MaxPolicies
 
 // Errors that a caller may want to tell apart.
 var (
-	ErrTooMany  = errors.New("no room for another policy")
-	ErrNoPolicy = errors.New("no such policy")
+	ErrTooMany   = errors.New("no room for another policy")
+	ErrNoPolicy  = errors.New("no such policy")
+	ErrDuplicate = errors.New("a policy that matches the same packets exists")
 )
 
 // Ports is a range of destination ports, both ends included. The zero Ports is any port, also of
@@ -79,7 +81,7 @@ func (p Policy) Validate() error {
 	if err := validateName(p.Name); err != nil {
 		return err
 	}
-	if p.Limit.IsZero() {
+	if p.Limit.IsZero() && p.Name != Default {
 		return fmt.Errorf("policy %q has no limit; give it a rate, a bandwidth, or both", p.Name)
 	}
 	if p.Ports.First > p.Ports.Last {
@@ -117,6 +119,13 @@ func validateName(name string) error {
 		return fmt.Errorf("policy name %q: use 1 to %d of a-z, 0-9, - and _", name, bpf.NameLen-1)
 	}
 	return nil
+}
+
+// sameMatch says that two policies see the same packets and keep the same buckets, so that one of
+// them would have no effect of its own.
+func (p Policy) sameMatch(o Policy) bool {
+	return p.HasProto == o.HasProto && p.Proto == o.Proto && p.Ports == o.Ports &&
+		p.SYN == o.SYN && p.Key == o.Key && p.DryRun == o.DryRun
 }
 
 func (p Policy) matchesAll() bool {

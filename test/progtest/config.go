@@ -133,3 +133,16 @@ func (l *Lab) SetRules(rules ...rulemap.Rule) {
 	l.tb.Helper()
 	l.check(l.Rules.SetAll(rules, nil))
 }
+
+// DeleteAll removes all policies and all rules, so that everything passes. Buckets and counters
+// stay, but no policy to come will look at them.
+func (l *Lab) DeleteAll() {
+	l.tb.Helper()
+	l.Configure(func(c *policymap.Config) { c.Policies = nil })
+	rules, err := l.Rules.List()
+	l.check(err)
+	for _, r := range rules {
+		_, err := l.Rules.Unset([]netip.Prefix{r.Prefix})
+		l.check(err)
+	}
+}

@@ -15,7 +15,7 @@ const (
 	barHeight = 13
 	barsWidth = 420
 	charWidth = 6.6
-	headSpace = 76
+	headSpace = 84
 	noteSpace = 50 // right of the longest bar, for its figure
 )
 
@@ -95,8 +95,8 @@ func (p *plot) bar(row int, c Case) {
 func (p *plot) bound(rows int, v Verdict) {
 	x := p.left + v.Bound*p.scale
 	fmt.Fprintf(p.out, `<line class="bound" x1="%.1f" y1="%d" x2="%.1f" y2="%.1f"/>`+"\n",
-		x, headSpace-6, x, headSpace+rowHeight*float64(rows))
-	p.text(x+5, headSpace-1, "legend", fmt.Sprintf("%.1f = %s", v.Bound, v.Basis))
+		x, headSpace-18, x, headSpace+rowHeight*float64(rows))
+	p.text(x+5, headSpace-9, "legend", fmt.Sprintf("%.1f = %s", v.Bound, v.Basis))
 }
 
 func (p *plot) text(x, y float64, class, s string) {

@@ -1,7 +1,5 @@
 package render
 
-import "strings"
-
 // Done is what a verb has done.
 type Done struct {
 	Action     string   `json:"action"` // the verb: block, allow, detach
@@ -14,9 +12,9 @@ type Done struct {
 	Lines []string `json:"-"`
 }
 
-// Text writes the lines.
-func (d Done) Text(p *Page) {
-	if len(d.Lines) > 0 {
-		p.Line("%s", strings.Join(d.Lines, "\n"))
+// Table writes the lines.
+func (d Done) Table(p *Page) {
+	for _, line := range d.Lines {
+		p.Line("%s", line)
 	}
 }

@@ -44,6 +44,8 @@ func (i Interface) state() string {
 // Attached is what attach has attached to.
 type Attached struct {
 	Interfaces []AttachedInterface `json:"interfaces"`
+	Limit      string              `json:"limit"` // of the default policy, in words
+	DryRun     bool                `json:"dry_run"`
 }
 
 // AttachedInterface is one interface of Attached.
@@ -52,10 +54,14 @@ type AttachedInterface struct {
 	Already bool `json:"already"` // it was attached before
 }
 
-// Text writes a line for each interface.
-func (a Attached) Text(p *Page) {
+// Table writes a line for each interface.
+func (a Attached) Table(p *Page) {
 	for _, i := range a.Interfaces {
 		p.Line("%s", i.line())
+	}
+	p.Line("default limit: %s", a.Limit)
+	if a.DryRun {
+		p.Line("dry run: nothing is dropped")
 	}
 }
 

@@ -46,8 +46,8 @@ type Policies []Policy
 
 func (ps Policies) elements() iter.Seq[any] { return elementsOf(ps) }
 
-// Text writes a grid.
-func (ps Policies) Text(p *Page) {
+// Table writes a grid.
+func (ps Policies) Table(p *Page) {
 	if len(ps) == 0 {
 		p.Line("no policies: everything passes")
 		return

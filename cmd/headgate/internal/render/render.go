@@ -42,8 +42,8 @@ func ParseFormat(s string) (Format, error) {
 
 // View is something to print. Its JSON is what encoding/json makes of it.
 type View interface {
-	// Text writes the view for people to read.
-	Text(p *Page)
+	// Table writes the view for people to read.
+	Table(p *Page)
 }
 
 // list is a view whose JSON is an array.
@@ -56,7 +56,7 @@ type list interface {
 func Write(w io.Writer, f Format, v View) error {
 	if f == Table {
 		var p Page
-		v.Text(&p)
+		v.Table(&p)
 		_, err := p.text.WriteTo(w)
 		return err
 	}

@@ -21,8 +21,8 @@ type Rules []Rule
 
 func (rs Rules) elements() iter.Seq[any] { return elementsOf(rs) }
 
-// Text writes a grid.
-func (rs Rules) Text(p *Page) {
+// Table writes a grid.
+func (rs Rules) Table(p *Page) {
 	if len(rs) == 0 {
 		p.Line("no rules")
 		return
@@ -59,11 +59,11 @@ func (d Decision) rules() Rules {
 	return Rules{*d.Rule}
 }
 
-// Text writes the rule.
-func (d Decision) Text(p *Page) {
+// Table writes the rule.
+func (d Decision) Table(p *Page) {
 	if d.Rule == nil {
 		p.Line("no rule applies to %s: the policies decide", d.Target)
 		return
 	}
-	d.rules().Text(p)
+	d.rules().Table(p)
 }

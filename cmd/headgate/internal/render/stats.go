@@ -34,8 +34,8 @@ type PolicyStats struct {
 	WouldDrop statmap.Counter `json:"would_drop"`
 }
 
-// Text writes the totals, the reasons that there were, policies, and interfaces.
-func (s Stats) Text(p *Page) {
+// Table writes the totals, the reasons that there were, policies, and interfaces.
+func (s Stats) Table(p *Page) {
 	if s.DryRun {
 		p.Line("dry run: nothing is dropped")
 		p.Section()

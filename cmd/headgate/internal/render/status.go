@@ -47,8 +47,8 @@ type Try struct {
 	Seconds int64     `json:"seconds_left"`
 }
 
-// Text writes facts, interfaces and memory.
-func (s Status) Text(p *Page) {
+// Table writes facts, interfaces and memory.
+func (s Status) Table(p *Page) {
 	p.Facts(s.facts()...)
 	p.Section()
 	interfaceGrid(p, s.Interfaces)

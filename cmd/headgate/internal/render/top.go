@@ -29,8 +29,8 @@ type Top []TopSource
 
 func (t Top) elements() iter.Seq[any] { return elementsOf(t) }
 
-// Text writes a grid, with rates where there are any.
-func (t Top) Text(p *Page) {
+// Table writes a grid, with rates where there are any.
+func (t Top) Table(p *Page) {
 	if len(t) == 0 {
 		p.Line("no sources yet")
 		return
@@ -70,8 +70,8 @@ type TopScreen struct {
 	Sources  Top
 }
 
-// Text writes what concerns all sources, and the grid.
-func (s TopScreen) Text(p *Page) {
+// Table writes what concerns all sources, and the grid.
+func (s TopScreen) Table(p *Page) {
 	dry := ""
 	if s.DryRun {
 		dry = "   dry run: nothing is dropped"
@@ -80,7 +80,7 @@ func (s TopScreen) Text(p *Page) {
 	total := s.Total.cells()
 	p.Line("pass %s/s (%s)   drop %s/s   sources %d of %d", total[0], total[1], total[2], s.Tracked, s.Capacity)
 	p.Section()
-	s.Sources.Text(p)
+	s.Sources.Table(p)
 }
 
 // TopScreenLines is how many lines of a TopScreen are not sources.

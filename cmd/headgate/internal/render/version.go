@@ -9,8 +9,8 @@ type Version struct {
 	Kernel   string `json:"kernel"`
 }
 
-// Text writes a line for each.
-func (v Version) Text(p *Page) {
+// Table writes a line for each.
+func (v Version) Table(p *Page) {
 	p.Facts(
 		Fact{"headgate", v.Version},
 		Fact{"program", v.Build},

@@ -1,0 +1,76 @@
+# `make help` lists the targets. Targets that touch the kernel need root: sudo make test.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+BIN := bin/headgate
+PREFIX ?= /usr/local
+# As root the tests must not skip what needs root.
+export HEADGATE_REQUIRE_ROOT := $(if $(filter 0,$(shell id -u)),1,)
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/headgate; needs only Go
+	$(GO) build -o $(BIN) ./cmd/headgate
+
+.PHONY: demo
+demo: build ## Limit real packets in a throwaway namespace and check the numbers (root)
+	./$(BIN) demo
+
+.PHONY: test
+test: ## Run all tests; as root those on the real kernel too
+	@[ "$$(id -u)" = 0 ] || echo "not root: the tests on the real kernel are left out; sudo make test runs them"
+	$(GO) vet ./...
+	$(GO) test -timeout 9m ./...
+
+.PHONY: race
+race: ## Run all tests with the race detector (root)
+	$(GO) test -race -timeout 15m ./...
+
+.PHONY: fuzz
+fuzz: ## Fuzz each parser of outside input for 20 seconds (root)
+	@for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime 20s $$pkg; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## Measure ns per packet and packets a second, as ratios in one run (root)
+	$(GO) run ./test/bench
+
+.PHONY: generate
+generate: ## Compile the BPF programs and remake what is generated; needs clang-19 and llvm-19
+	$(GO) generate ./...
+
+.PHONY: format
+format: ## Format Go and C; needs clang-format-19
+	gofmt -w bpf cmd loader maps userspace test
+	clang-format-19 -i bpf/headgate.c bpf/include/*.h $$(find test -name '*.c')
+
+.PHONY: lint
+lint: ## Check format, vet, and the linter's rules; needs clang-format-19
+	@test -z "$$(gofmt -l bpf cmd loader maps userspace test | tee /dev/stderr)"
+	clang-format-19 --dry-run --Werror bpf/headgate.c bpf/include/*.h $$(find test -name '*.c')
+	GOOS=darwin $(GO) vet ./...
+	cd .ci/tools && $(GO) build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	./bin/golangci-lint run ./...
+
+.PHONY: man
+man: build ## Write the man pages to docs/man
+	./$(BIN) man docs/man
+
+.PHONY: install
+install: build ## Install the program, man pages and systemd unit below PREFIX (/usr/local)
+	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/headgate
+	install -d $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 0644 docs/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin

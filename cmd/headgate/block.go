@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+// shown is how many prefixes a verb names in words; JSON has them all.
+const shown = 3
+
+// ruleFlags are the flags of the verbs that make rules.
+type ruleFlags struct {
+	file  string
+	lasts time.Duration
+	force bool
+}
+
+func newBlockCmd(e *env, g *global) *cobra.Command {
+	cmd := newRuleCmd(e, g, rulemap.Block)
+	cmd.Use = "block PREFIX... | --file FILE"
+	cmd.Short = "Drop everything from an address or prefix"
+	cmd.Long = `Drop every packet from these addresses and prefixes, from the next one on.
+
+The longest prefix with a rule decides, and at one prefix allow goes before block before limit.
+A rule with --for ends by itself, in the kernel.`
+	cmd.Example = `  headgate block 203.0.113.7
+  headgate block 198.51.100.0/24 2001:db8::/32 --for 10m
+  headgate block --file blocklist.txt`
+	return cmd
+}
+
+func newAllowCmd(e *env, g *global) *cobra.Command {
+	cmd := newRuleCmd(e, g, rulemap.Allow)
+	cmd.Use = "allow PREFIX... | --file FILE"
+	cmd.Short = "Let everything from an address or prefix pass, past all limits"
+	cmd.Long = `Let every packet from these addresses and prefixes pass: no policy limits them.
+
+The longest prefix with a rule decides, and at one prefix allow goes before block before limit.
+A rule with --for ends by itself, in the kernel.`
+	cmd.Example = `  headgate allow 192.0.2.10
+  headgate allow 10.0.0.0/8 --for 1h`
+	return cmd
+}
+
+func newRuleCmd(e *env, g *global, action rulemap.Action) *cobra.Command {
+	f := &ruleFlags{}
+	cmd := &cobra.Command{
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.addRules(cmd, g, f, action, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.file, "file", "", "take a list from `FILE` (- for standard input): one prefix a line, # starts a comment")
+	flags.DurationVar(&f.lasts, "for", 0, "end after this `duration`, as 30s, 10m or 12h (default never)")
+	if action == rulemap.Block {
+		flags.BoolVar(&f.force, "force", false, "also block the address of this SSH session, or a default gateway")
+	}
+	return cmd
+}
+
+func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulemap.Action, args []string) error {
+	if _, err := g.format(); err != nil {
+		return err
+	}
+	until, err := e.until(cmd, f.lasts)
+	if err != nil {
+		return err
+	}
+	prefixes, err := e.prefixArgs(args, f.file)
+	if err != nil {
+		return err
+	}
+	rules := make([]rulemap.Rule, len(prefixes))
+	for n, p := range prefixes {
+		rules[n] = rulemap.Rule{Prefix: p, Action: action, Until: until}
+	}
+	return e.changing(g, func(i *loader.Instance) error {
+		if !f.force {
+			if err := e.guardRules(i, rules); err != nil {
+				return err
+			}
+		}
+		if action == rulemap.Block {
+			if err := e.noticeAllowed(i, prefixes); err != nil {
+				return err
+			}
+		}
+		progress := e.progress(len(prefixes), action.String()+"ing")
+		err := i.Rules().SetAll(rules, progress.set)
+		progress.finish()
+		if err != nil {
+			return err
+		}
+		return e.print(g, doneWith(action.String(), prefixes, ending(f.lasts)))
+	})
+}
+
+// until returns the end of a rule that lasts so long from now; 0 is given only by mistake.
+func (e *env) until(cmd *cobra.Command, lasts time.Duration) (uint64, error) {
+	if !cmd.Flags().Changed("for") {
+		return rulemap.Forever, nil
+	}
+	if lasts <= 0 {
+		return 0, usagef("--for %s: use a duration above 0, as 30s, 10m or 12h", lasts)
+	}
+	return e.bootTime() + uint64(lasts), nil
+}
+
+func ending(lasts time.Duration) string {
+	if lasts == 0 {
+		return ""
+	}
+	return " for " + lasts.String()
+}
+
+// noticeAllowed tells of prefixes where an allow rule goes before the new block.
+func (e *env) noticeAllowed(i *loader.Instance, prefixes []netip.Prefix) error {
+	if len(prefixes) > shown {
+		return nil // a list; looking at each would cost more than setting it
+	}
+	for _, p := range prefixes {
+		rules, err := i.Rules().Get(p)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(rules, func(r rulemap.Rule) bool { return r.Action == rulemap.Allow }) {
+			e.notice("note: %s has an allow rule too, which goes first; `headgate unset %s` removes both", p, p)
+		}
+	}
+	return nil
+}
+
+func newUnsetCmd(e *env, g *global) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "unset PREFIX... | --file FILE",
+		Short: "Remove all rules of an address or prefix",
+		Long: `Remove what set, block and allow said of exactly these prefixes. Rules of other prefixes that
+contain them, or lie in them, stay. A prefix without a rule is no error.`,
+		Example: `  headgate unset 203.0.113.7 198.51.100.0/24`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if _, err := g.format(); err != nil {
+				return err
+			}
+			prefixes, err := e.prefixArgs(args, file)
+			if err != nil {
+				return err
+			}
+			return e.changing(g, func(i *loader.Instance) error {
+				removed, err := i.Rules().Unset(prefixes)
+				if err != nil {
+					return err
+				}
+				return e.print(g, doneWith("unset", removed, ""))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&file, "file", "", "take a list from `FILE` (- for standard input)")
+	return cmd
+}
+
+// doneWith describes what a verb did to prefixes.
+func doneWith(action string, prefixes []netip.Prefix, how string) render.Done {
+	done := render.Done{Action: action, Changed: len(prefixes)}
+	for _, p := range prefixes {
+		done.Prefixes = append(done.Prefixes, p.String())
+	}
+	past := map[string]string{"block": "blocked", "allow": "allowed", "unset": "unset", "limit": "limited"}[action]
+	done.Text = "nothing to change"
+	switch {
+	case len(prefixes) == 0:
+	case len(prefixes) <= shown:
+		done.Text = fmt.Sprintf("%s %s%s", past, strings.Join(done.Prefixes, ", "), how)
+	default:
+		done.Text = fmt.Sprintf("%s %d prefixes%s", past, len(prefixes), how)
+	}
+	return done
+}
+
+// limitRule finds the limit rule of exactly a prefix.
+func limitRule(i *loader.Instance, p netip.Prefix) (rulemap.Rule, bool, error) {
+	rules, err := i.Rules().Get(p)
+	if err != nil {
+		return rulemap.Rule{}, false, err
+	}
+	n := slices.IndexFunc(rules, func(r rulemap.Rule) bool { return r.Action == rulemap.Limit })
+	if n < 0 {
+		return rulemap.Rule{Prefix: p, Action: rulemap.Limit, Limit: wire.Limit{}}, false, nil
+	}
+	return rules[n], true, nil
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/eventmap"
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/statmap"
+)
+
+type eventFlags struct {
+	count int
+	lasts time.Duration
+}
+
+func newEventsCmd(e *env, g *global) *cobra.Command {
+	f := &eventFlags{}
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Show a sample of the packets that are dropped, as it happens",
+		Long: `events shows packets that are dropped, or that dry run would drop, until it is interrupted. The
+kernel samples: each CPU tells of one packet at most every 10ms, and SUPPRESSED is how many it
+has dropped since without a word. One process at a time can read them.
+
+With -o json each line is a JSON object of its own (JSON Lines).`,
+		Example: `  headgate events
+  headgate events --count 10
+  headgate events --for 1m -o json`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.validate(cmd); err != nil {
+				return err
+			}
+			return e.reading(g, func(i *loader.Instance) error { return e.events(cmd.Context(), g, f, i) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.count, "count", 0, "end after this `number` of events")
+	flags.DurationVar(&f.lasts, "for", 0, "end after this `time`")
+	return cmd
+}
+
+func (f *eventFlags) validate(cmd *cobra.Command) error {
+	switch flags := cmd.Flags(); {
+	case flags.Changed("count") && f.count < 1:
+		return usagef("count %d: use 1 or more", f.count)
+	case flags.Changed("for") && f.lasts <= 0:
+		return usagef("--for %s: use a time such as 30s or 5m", f.lasts)
+	}
+	return nil
+}
+
+func (e *env) events(ctx context.Context, g *global, f *eventFlags, i *loader.Instance) error {
+	format, err := g.format()
+	if err != nil {
+		return err
+	}
+	names, err := newEventNames(i.Policies(), e.bootTime)
+	if err != nil {
+		return err
+	}
+	reader, err := i.Events()
+	if errors.Is(err, loader.ErrLocked) {
+		return fmt.Errorf("%w: wait until the other `headgate events` has ended, or end it", err)
+	}
+	if err != nil {
+		return err
+	}
+	if f.lasts > 0 {
+		reader.SetDeadline(time.Now().Add(f.lasts))
+	}
+	out := render.NewEvents(e.stdout, format)
+	return follow(ctx, reader, f.count, eventPrinter{
+		begin: out.Begin,
+		write: func(event eventmap.Event) error { return out.Write(names.view(event, e.clock())) },
+	})
+}
+
+// eventReader is where events come from. Close ends a Next that waits.
+type eventReader interface {
+	Next() (eventmap.Event, error)
+	Close() error
+}
+
+// eventPrinter is where they go.
+type eventPrinter struct {
+	begin func() error
+	write func(eventmap.Event) error
+}
+
+// follow prints events until there were count of them, if that is not 0, until the reader's time
+// is over, or until ctx ends. It closes the reader.
+func follow(ctx context.Context, reader eventReader, count int, out eventPrinter) (err error) {
+	closeOnce := sync.OnceValue(reader.Close)
+	defer func() { err = errors.Join(err, closeOnce()) }()
+	stop := context.AfterFunc(ctx, func() { _ = closeOnce() })
+	defer stop()
+
+	if err := out.begin(); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	for n := 0; count == 0 || n < count; n++ {
+		event, err := reader.Next()
+		interrupted := errors.Is(err, eventmap.ErrClosed) && ctx.Err() != nil
+		if interrupted || errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := out.write(event); err != nil {
+			return fmt.Errorf("write the output: %w", err)
+		}
+	}
+	return nil
+}
+
+// eventNames finds the names for the numbers in events.
+type eventNames struct {
+	configs    configs
+	now        func() uint64
+	config     policymap.Config
+	interfaces map[int]string
+}
+
+func newEventNames(m configs, now func() uint64) (*eventNames, error) {
+	config, err := configInForce(m, now())
+	return &eventNames{configs: m, now: now, config: config, interfaces: map[int]string{}}, err
+}
+
+func (n *eventNames) view(event eventmap.Event, now clock) render.Event {
+	protocol := ""
+	if event.Source.IsValid() { // of a malformed packet nothing is known
+		protocol = protocolName(event.Proto)
+	}
+	return render.Event{
+		Time:       now.at(event.Time),
+		Source:     event.Source,
+		SourcePort: event.SourcePort,
+		DestPort:   event.DestPort,
+		Protocol:   protocol,
+		Length:     event.Length,
+		Verdict:    statmap.VerdictName(event.Verdict),
+		Reason:     statmap.ReasonName(event.Reason),
+		Policy:     n.policy(event.PolicyID),
+		Interface:  n.interfaceName(event.Ifindex),
+		Suppressed: event.Suppressed,
+	}
+}
+
+// policy reads the configuration again where a policy is not in the one it knows.
+func (n *eventNames) policy(id uint16) string {
+	if id != 0 && n.config.PolicyName(id) == "" {
+		if config, err := configInForce(n.configs, n.now()); err == nil {
+			n.config = config
+		}
+	}
+	return policyName(&n.config, id)
+}
+
+// interfaceName returns an interface's name, or its number where it has none here.
+func (n *eventNames) interfaceName(index int) string {
+	if name, ok := n.interfaces[index]; ok {
+		return name
+	}
+	name := fmt.Sprintf("#%d", index)
+	if found, err := net.InterfaceByIndex(index); err == nil {
+		name = found.Name
+	}
+	n.interfaces[index] = name
+	return name
+}

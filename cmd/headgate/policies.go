@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+func newPoliciesCmd(e *env, g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:   "policies",
+		Short: "List the policies",
+		Long: `policies lists the policies in the order in which they are asked, those in dry run last. A
+packet must pass all that match it.`,
+		Example: `  headgate policies
+  headgate policies -o json`,
+		Args: args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			return e.reading(g, func(i *loader.Instance) error {
+				config, err := configInForce(i.Policies(), e.bootTime())
+				if err != nil {
+					return err
+				}
+				return e.print(g, policiesView(config))
+			})
+		},
+	}
+}
+
+// configs are the configurations of an instance.
+type configs interface {
+	Load() (policymap.Config, error)
+	Fallback() (policymap.Config, bool, error)
+}
+
+// configInForce returns what the program decides by at a time of the boot clock. Once the time of
+// what was tried is over that is the fallback, and without one everything passes.
+func configInForce(m configs, now uint64) (policymap.Config, error) {
+	config, err := m.Load()
+	if err != nil || now < config.ValidUntil {
+		return config, err
+	}
+	fallback, ok, err := m.Fallback()
+	if err != nil || ok {
+		return fallback, err
+	}
+	return policymap.NewConfig(), nil
+}
+
+func policiesView(config policymap.Config) render.Policies {
+	policies := make(render.Policies, 0, len(config.Policies))
+	for _, p := range config.Policies {
+		action := "drop"
+		if p.DryRun || config.DryRun {
+			action = "dry-run"
+		}
+		policies = append(policies, render.Policy{
+			Name:   p.Name,
+			Match:  matchView(p),
+			Key:    p.Key.String(),
+			Limit:  limitView(p.Limit),
+			Action: action,
+			ID:     p.ID(),
+		})
+	}
+	return policies
+}
+
+func matchView(p policymap.Policy) render.Match {
+	match := render.Match{SYN: p.SYN}
+	if p.HasProto {
+		match.Protocol = protocolName(p.Proto)
+	}
+	switch {
+	case p.Ports == policymap.Ports{}:
+	case p.Ports.First == p.Ports.Last:
+		match.Ports = strconv.Itoa(int(p.Ports.First))
+	default:
+		match.Ports = fmt.Sprintf("%d-%d", p.Ports.First, p.Ports.Last)
+	}
+	return match
+}
+
+func limitView(l wire.Limit) render.Limit {
+	var view render.Limit
+	if !l.Packets.Rate.IsZero() {
+		view.Rate, view.Burst = l.Packets.Rate.String(), l.Packets.Burst
+	}
+	if !l.Bytes.Rate.IsZero() {
+		view.Bandwidth, view.BandwidthBurst = l.Bytes.Rate.String(), l.Bytes.Burst
+	}
+	return view
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/policymap"
+)
+
+// any takes back what a policy matched.
+const anyValue = "any"
+
+type policyFlags struct {
+	limit            limitFlags
+	proto, port, key string
+	syn, dryRun      bool
+	force            bool
+}
+
+func newPolicyCmd(e *env, g *global) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Make, change and delete policies",
+		Args:  args(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPolicySetCmd(e, g), newPolicyDeleteCmd(e, g))
+	return cmd
+}
+
+func newPolicySetCmd(e *env, g *global) *cobra.Command {
+	f := &policyFlags{}
+	cmd := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Make a policy, or change one",
+		Long: `Limit the packets that match, beside all other policies: a packet has to pass every one that it
+matches, and is charged to all of them or to none. Up to 8 policies, the default one included.
+What no flag names stays as it is.
+
+A fragment that is not the first has no ports and matches no --port.`,
+		Example: `  headgate policy set dns --proto udp --port 53 --rate 50pps --burst 100
+  headgate policy set syn --syn --rate 20pps
+  headgate policy set all-icmp --proto icmp --key shared --rate 1kpps
+  headgate policy set web --proto tcp --port 80-443 --bandwidth 10Mbit/s --dry-run`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.setNamedPolicy(cmd, g, f, args[0])
+		},
+	}
+	f.limit.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.proto, "proto", "", "match this IP `protocol`: tcp, udp, icmp, icmpv6, a number, or any")
+	flags.StringVar(&f.port, "port", "", "match this destination `port` or range, as 53 or 1000-2000, or any")
+	flags.BoolVar(&f.syn, "syn", false, "match only packets that open a TCP connection")
+	flags.StringVar(&f.key, "key", "", "count per `key`: source, or shared for all that match together")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "count what would be dropped, and drop nothing")
+	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
+	return cmd
+}
+
+func (e *env) setNamedPolicy(cmd *cobra.Command, g *global, f *policyFlags, name string) error {
+	if _, err := g.format(); err != nil {
+		return err
+	}
+	if name == policymap.Default {
+		return usagef("the default policy matches every packet; change its limit with `headgate set default`")
+	}
+	if err := f.limit.check(); err != nil {
+		return err
+	}
+	return e.changing(g, func(i *loader.Instance) error {
+		config, err := i.Policies().Load()
+		if err != nil {
+			return err
+		}
+		policy, ok := config.Policy(name)
+		if !ok {
+			policy = policymap.Policy{Name: name}
+		}
+		if err := f.apply(cmd, &policy); err != nil {
+			return err
+		}
+		if err := setPolicy(i, &config, policy); err != nil {
+			return err
+		}
+		if !f.force {
+			if err := e.guardConfig(i, &config); err != nil {
+				return err
+			}
+		}
+		e.noticeSmallBurst(policy.Limit)
+		if err := i.Policies().Store(config); err != nil {
+			return err
+		}
+		return e.print(g, render.Done{
+			Action:  "policy set",
+			Policy:  name,
+			Changed: 1,
+			Text:    fmt.Sprintf("policy %s: %s", name, describe(policy.Limit)),
+		})
+	})
+}
+
+// apply changes what the flags name in a policy.
+func (f *policyFlags) apply(cmd *cobra.Command, p *policymap.Policy) error {
+	limit, err := f.limit.apply(p.Limit)
+	if err != nil {
+		return err
+	}
+	p.Limit = limit
+	flags := cmd.Flags()
+	if flags.Changed("proto") {
+		if p.Proto, p.HasProto, err = parseProto(f.proto); err != nil {
+			return usage(err)
+		}
+	}
+	if flags.Changed("port") {
+		if p.Ports, err = parsePorts(f.port); err != nil {
+			return usage(err)
+		}
+	}
+	if flags.Changed("key") {
+		if p.Key, err = parseKey(f.key); err != nil {
+			return usage(err)
+		}
+	}
+	if flags.Changed("syn") {
+		p.SYN = f.syn
+	}
+	if flags.Changed("dry-run") {
+		p.DryRun = f.dryRun
+	}
+	return usage(p.Validate())
+}
+
+func newPolicyDeleteCmd(e *env, g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete NAME",
+		Short:   "Delete a policy; its packets are then under the others only",
+		Example: `  headgate policy delete dns`,
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if _, err := g.format(); err != nil {
+				return err
+			}
+			return e.changing(g, func(i *loader.Instance) error { return e.deletePolicy(g, i, args[0]) })
+		},
+	}
+}
+
+func (e *env) deletePolicy(g *global, i *loader.Instance, name string) error {
+	if name == policymap.Default {
+		return usagef("the default policy stays; `headgate set default --rate off --bandwidth off` lifts its limit")
+	}
+	config, err := i.Policies().Load()
+	if err != nil {
+		return err
+	}
+	done := render.Done{Action: "policy delete", Policy: name, Text: "nothing to change"}
+	if policy, ok := config.Policy(name); ok {
+		if err := checkUnused(i, policy); err != nil {
+			return err
+		}
+		if err := config.Delete(name); err != nil {
+			return err
+		}
+		if err := i.Policies().Store(config); err != nil {
+			return err
+		}
+		done.Changed, done.Text = 1, "deleted policy "+name
+	}
+	return e.print(g, done)
+}
+
+// checkUnused refuses to delete a policy that limit rules name: they would be left without a
+// meaning.
+func checkUnused(i *loader.Instance, policy policymap.Policy) error {
+	rules, err := i.Rules().List()
+	if err != nil {
+		return err
+	}
+	var prefixes []string
+	for _, r := range rules {
+		if r.PolicyID == policy.ID() {
+			prefixes = append(prefixes, r.Prefix.String())
+		}
+	}
+	if len(prefixes) == 0 {
+		return nil
+	}
+	return fmt.Errorf("policy %q has limits of its own for %d prefixes (%s first); unset them before",
+		policy.Name, len(prefixes), prefixes[0])
+}
+
+// protocols are the names that IANA gives to the numbers people use.
+var protocols = map[string]uint8{
+	"icmp": 1, "igmp": 2, "tcp": 6, "udp": 17, "dccp": 33, "gre": 47, "esp": 50, "ah": 51,
+	"icmpv6": 58, "sctp": 132, "udplite": 136,
+}
+
+func parseProto(s string) (proto uint8, match bool, err error) {
+	if s == anyValue {
+		return 0, false, nil
+	}
+	if p, ok := protocols[strings.ToLower(s)]; ok {
+		return p, true, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err != nil {
+		return 0, false, fmt.Errorf("--proto %q: use tcp, udp, icmp, icmpv6, sctp, dccp, udplite, gre, "+
+			"esp, ah, igmp, a number up to 255, or any", s)
+	}
+	return uint8(n), true, nil
+}
+
+func parsePorts(s string) (policymap.Ports, error) {
+	if s == anyValue {
+		return policymap.Ports{}, nil
+	}
+	wrong := fmt.Errorf("--port %q: use a port from 1 to 65535, a range as 1000-2000, or any", s)
+	firstText, lastText, isRange := strings.Cut(s, "-")
+	if !isRange {
+		lastText = firstText
+	}
+	first, err1 := strconv.ParseUint(firstText, 10, 16)
+	last, err2 := strconv.ParseUint(lastText, 10, 16)
+	if errors.Join(err1, err2) != nil || first == 0 {
+		return policymap.Ports{}, wrong
+	}
+	if first > last {
+		return policymap.Ports{}, fmt.Errorf("--port %q: the range ends before it starts; use %d-%d", s, last, first)
+	}
+	return policymap.Ports{First: uint16(first), Last: uint16(last)}, nil
+}
+
+func parseKey(s string) (policymap.Key, error) {
+	for _, k := range []policymap.Key{policymap.PerSource, policymap.Shared} {
+		if s == k.String() {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("--key %q: use source or shared", s)
+}

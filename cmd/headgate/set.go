@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/rulemap"
+)
+
+type setFlags struct {
+	limit  limitFlags
+	policy string
+	lasts  time.Duration
+	force  bool
+}
+
+func newSetCmd(e *env, g *global) *cobra.Command {
+	f := &setFlags{}
+	cmd := &cobra.Command{
+		Use:   "set PREFIX|default",
+		Short: "Limit the sources of a prefix, or change the default limit",
+		Long: `Give the sources of a prefix a limit of their own in the place of the default one (or of the
+one of --policy), each source with a bucket of its own; or change the default limit. What no flag
+names stays as it is. It takes effect at the next packet, and what a source owed is cut to the
+new burst.`,
+		Example: `  headgate set default --rate 10kpps --burst 20k
+  headgate set 203.0.113.0/24 --rate 100pps --for 10m
+  headgate set 2001:db8::/32 --bandwidth 10Mbit/s
+  headgate set default --bandwidth off`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := g.format(); err != nil {
+				return err
+			}
+			if err := f.limit.check(); err != nil {
+				return err
+			}
+			if !f.limit.given() {
+				return usagef("set what? give --rate, --burst, --bandwidth or --bandwidth-burst")
+			}
+			if args[0] == policymap.Default {
+				return e.setDefault(cmd, g, f)
+			}
+			return e.setPrefix(cmd, g, f, args[0])
+		},
+	}
+	f.limit.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.policy, "policy", policymap.Default, "the `policy` whose limit the rule takes the place of")
+	flags.DurationVar(&f.lasts, "for", 0, "end after this `duration`, as 30s, 10m or 12h (default never)")
+	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
+	return cmd
+}
+
+func (e *env) setDefault(cmd *cobra.Command, g *global, f *setFlags) error {
+	for _, flag := range []string{"for", "policy"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("the default limit takes no --%s; that is for the limit of a prefix", flag)
+		}
+	}
+	return e.changing(g, func(i *loader.Instance) error {
+		config, err := i.Policies().Load()
+		if err != nil {
+			return err
+		}
+		if err := e.applyDefault(i, &config, &f.limit, nil, f.force); err != nil {
+			return err
+		}
+		if err := i.Policies().Store(config); err != nil {
+			return err
+		}
+		policy, _ := config.Policy(policymap.Default)
+		return e.print(g, render.Done{
+			Action:  "set",
+			Policy:  policymap.Default,
+			Changed: 1,
+			Text:    "default limit: " + describe(policy.Limit),
+		})
+	})
+}
+
+// applyDefault changes the default policy of a configuration, or makes it. toCome are interfaces
+// that the instance is about to be attached to.
+func (e *env) applyDefault(i *loader.Instance, config *policymap.Config, f *limitFlags, toCome []int, force bool) error {
+	policy, ok := config.Policy(policymap.Default)
+	if !ok {
+		policy = policymap.Policy{Name: policymap.Default}
+	}
+	limit, err := f.apply(policy.Limit)
+	if err != nil {
+		return err
+	}
+	policy.Limit = limit
+	if err := setPolicy(i, config, policy); err != nil {
+		return err
+	}
+	e.noticeSmallBurst(limit)
+	if force {
+		return nil
+	}
+	return e.guardConfig(i, config, toCome...)
+}
+
+func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) error {
+	until, err := e.until(cmd, f.lasts)
+	if err != nil {
+		return err
+	}
+	prefixes, err := e.prefixArgs([]string{arg}, "")
+	if err != nil {
+		return err
+	}
+	prefix := prefixes[0]
+	return e.changing(g, func(i *loader.Instance) error {
+		config, err := i.Policies().Load()
+		if err != nil {
+			return err
+		}
+		policy, ok := config.Policy(f.policy)
+		if !ok {
+			return usagef("%w: %q; `headgate policies` lists them", policymap.ErrNoPolicy, f.policy)
+		}
+		rule, exists, err := limitRule(i, prefix)
+		if err != nil {
+			return err
+		}
+		if exists && rule.PolicyID != policy.ID() {
+			return fmt.Errorf("%s has a limit for the policy %q, and a prefix has room for one limit; "+
+				"`headgate unset %s` first", prefix, config.PolicyName(rule.PolicyID), prefix)
+		}
+		if rule.Limit, err = f.limit.apply(rule.Limit); err != nil {
+			return err
+		}
+		rule.PolicyID, rule.Until = policy.ID(), until
+		if !f.force {
+			if err := e.guardRules(i, []rulemap.Rule{rule}); err != nil {
+				return err
+			}
+		}
+		e.noticeSmallBurst(rule.Limit)
+		if err := i.Rules().Set(rule); err != nil {
+			return err
+		}
+		done := doneWith("limit", prefixes, fmt.Sprintf(" to %s%s", describe(rule.Limit), ending(f.lasts)))
+		done.Policy = f.policy
+		return e.print(g, done)
+	})
+}
+
+// setPolicy puts a policy into a configuration; a new one starts with empty counters and buckets.
+func setPolicy(i *loader.Instance, config *policymap.Config, policy policymap.Policy) error {
+	stats, err := i.Stats()
+	if err != nil {
+		return err
+	}
+	_, existed := config.Policy(policy.Name)
+	if err := config.Set(policy, stats.Slots()); err != nil {
+		return err
+	}
+	if existed {
+		return nil
+	}
+	made, _ := config.Policy(policy.Name)
+	return i.Buckets().ResetShared(made.Slot())
+}

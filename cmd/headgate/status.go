@@ -1,0 +1,117 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/policymap"
+)
+
+func newStatusCmd(e *env, g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show what is attached where, the settings, and the memory used",
+		Example: `  headgate status
+  headgate status -o json`,
+		Args: args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			return e.reading(g, func(i *loader.Instance) error {
+				view, err := readStatus(i, e.clock())
+				if err != nil {
+					return err
+				}
+				view.Pin = g.pin
+				return e.print(g, view)
+			})
+		},
+	}
+}
+
+func readStatus(i *loader.Instance, now clock) (render.Status, error) {
+	config, err := configInForce(i.Policies(), now.boot)
+	if err != nil {
+		return render.Status{}, err
+	}
+	view := settingsView(config, now)
+	if view.Outdated, err = i.Outdated(); err != nil {
+		return render.Status{}, err
+	}
+	attachments, err := i.Attachments()
+	if err != nil {
+		return render.Status{}, err
+	}
+	view.Interfaces = interfacesView(attachments)
+	memory, err := i.Memory()
+	if err != nil {
+		return render.Status{}, err
+	}
+	view.Memory = memoryView(memory)
+	return view, countEntries(i, &view)
+}
+
+// countEntries fills in how much of what can grow there is.
+func countEntries(i *loader.Instance, view *render.Status) error {
+	rules, err := i.Rules().List()
+	if err != nil {
+		return err
+	}
+	view.Rules = len(rules)
+	buckets := i.Buckets()
+	view.Capacity = buckets.Capacity()
+	view.TrackedSources, err = buckets.Count()
+	return err
+}
+
+// settingsView is what can be said from the configuration in force, and of this headgate.
+func settingsView(config policymap.Config, now clock) render.Status {
+	version := versionView()
+	view := render.Status{
+		Version:    version.Version,
+		Build:      version.Build,
+		Kernel:     version.Kernel,
+		DryRun:     config.DryRun,
+		IPv4Prefix: config.IPv4Prefix,
+		IPv6Prefix: config.IPv6Prefix,
+		Overflow:   config.Overflow.String(),
+		Policies:   len(config.Policies),
+	}
+	if config.ValidUntil != policymap.Forever {
+		until, seconds := now.expiry(config.ValidUntil)
+		view.Try = &render.Try{Until: until, Seconds: seconds}
+	}
+	return view
+}
+
+func interfacesView(attachments []loader.Attachment) []render.Interface {
+	interfaces := make([]render.Interface, 0, len(attachments))
+	for _, a := range attachments {
+		interfaces = append(interfaces, interfaceView(a))
+	}
+	return interfaces
+}
+
+func interfaceView(a loader.Attachment) render.Interface {
+	mode := a.Mode.String()
+	if a.Mode == loader.Auto {
+		mode = "unknown"
+	}
+	return render.Interface{
+		Name:      a.Name,
+		Index:     a.Index,
+		Mode:      mode,
+		Frags:     a.Frags,
+		ProgramID: a.ProgramID,
+		Up:        a.Up,
+		Gone:      a.Gone,
+	}
+}
+
+func memoryView(maps []loader.MapMemory) render.Memory {
+	view := render.Memory{Maps: make([]render.MapMemory, 0, len(maps))}
+	for _, m := range maps {
+		view.Bytes += m.Bytes
+		view.Maps = append(view.Maps, render.MapMemory(m))
+	}
+	return view
+}

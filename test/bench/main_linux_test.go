@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		args []string
+		want options
+	}{
+		{nil, options{output: "table"}},
+		{[]string{"-quick", "-o", "json", "-svg", "x"}, options{quick: true, output: "json", svg: "x"}},
+	}
+	for _, tt := range tests {
+		got, err := parse(tt.args, io.Discard)
+		if err != nil || got != tt.want {
+			t.Errorf("parse(%q) = %+v, %v, want %+v", tt.args, got, err, tt.want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, args := range [][]string{{"-o", "xml"}, {"quick"}, {"-none"}} {
+		if _, err := parse(args, io.Discard); err == nil {
+			t.Errorf("parse(%q) succeeded", args)
+		}
+	}
+	if _, err := parse([]string{"-h"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("parse(-h): got error %v, want %v", err, flag.ErrHelp)
+	}
+}
+
+func TestReadCPU(t *testing.T) {
+	tests := map[string]string{
+		"processor\t: 0\nmodel name\t: A  CPU @ 1GHz\nmodel name\t: B\n": "A CPU @ 1GHz",
+		"processor\t: 0\nBogoMIPS\t: 50.00\n":                            runtime.GOARCH,
+	}
+	for text, want := range tests {
+		file := filepath.Join(t.TempDir(), "cpuinfo")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readCPU(file); got != want || err != nil {
+			t.Errorf("readCPU of %q = %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	const n = 1000
+	for family, draw := range map[string]func(*rand.Rand) netip.Prefix{"IPv4": drawPrefix4, "IPv6": drawPrefix6} {
+		t.Run(family, func(t *testing.T) {
+			rules := blocks(n, draw)
+			prefixes := map[netip.Prefix]bool{}
+			for _, rule := range rules {
+				prefixes[wire.Prefix(rule.Prefix)] = true
+				if coversFrame(rule.Prefix) {
+					t.Errorf("%v covers a frame", rule.Prefix)
+				}
+			}
+			if len(prefixes) != n {
+				t.Errorf("%d different prefixes, want %d", len(prefixes), n)
+			}
+			same := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
+			if diff := cmp.Diff(rules, blocks(n, draw), same); diff != "" {
+				t.Errorf("other rules the second time:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestListed(t *testing.T) {
+	rules := listed(10, rulemap.Allow, wire.Limit{})
+	var own int
+	for _, rule := range rules {
+		if rule.Prefix.Contains(source4()) && rule.Action == rulemap.Allow {
+			own++
+		}
+	}
+	if len(rules) != 10 || own != 1 {
+		t.Errorf("%d rules, %d of the source, want 10 and 1", len(rules), own)
+	}
+}
+
+func TestSpreadRange(t *testing.T) {
+	if size := uint64(1) << (32 - spreadRange().Bits()); size < many {
+		t.Errorf("%v has %d addresses, want at least %d", spreadRange(), size, many)
+	}
+}
+
+func TestSubjectsHaveNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range subjects() {
+		if s.name == "" || seen[s.name] {
+			t.Errorf("name %q is empty or not the only one", s.name)
+		}
+		seen[s.name] = true
+	}
+	for _, name := range []string{hotUnder, hotOver} {
+		if !seen[name] {
+			t.Errorf("no subject %q, which has a bound", name)
+		}
+	}
+}
+
+func TestFrames(t *testing.T) {
+	for name, frame := range map[string][]byte{"IPv4": frame4(), "IPv6": frame6()} {
+		if len(frame) != frameLength {
+			t.Errorf("%s frame has %d bytes, want %d", name, len(frame), frameLength)
+		}
+	}
+}
