@@ -1,5 +1,6 @@
 // Package bpf holds the XDP program, compiled for both byte orders, and the Go types of all that
-// it shares with userspace. The C in include/abi.h owns every one of them; bpf2go generates them.
+// it shares with userspace. The C in include/abi.h owns every one of them and says what its members
+// mean; bpf2go generates them.
 //
 // The package loads nothing. Package loader does, and the packages under maps give the values of
 // the maps a meaning.
@@ -7,25 +8,41 @@ package bpf
 
 import "github.com/cilium/ebpf"
 
-// Values of the maps. The comments are in include/abi.h.
 type (
-	Bucket       = kernelBucket
-	BucketKey    = kernelBucketKey
-	Config       = kernelConfig
-	Counter      = kernelCounter
-	Counters     = kernelCounters
-	Event        = kernelEvent
-	Gcra         = kernelGcra
-	Global       = kernelGlobal
-	Limit        = kernelLimit
-	Loss         = kernelLoss
-	Policy       = kernelPolicy
-	PolicyInfo   = kernelPolicyInfo
-	Prefix4      = kernelPrefix4
-	Prefix6      = kernelPrefix6
-	Rate         = kernelRate
-	Rule         = kernelRule
+	// Bucket is the state of one (policy, source).
+	Bucket = kernelBucket
+	// BucketKey is a (policy, source).
+	BucketKey = kernelBucketKey
+	// Config is what packets are decided by, but for the rules.
+	Config = kernelConfig
+	// Counter counts packets and bytes.
+	Counter = kernelCounter
+	// Counters are those of one CPU.
+	Counters = kernelCounters
+	// Event is a sample of what was dropped.
+	Event = kernelEvent
+	// Gcra is a limit in one dimension.
+	Gcra = kernelGcra
+	// Global is what all CPUs read and only userspace writes.
+	Global = kernelGlobal
+	// Limit is a limit in both dimensions.
+	Limit = kernelLimit
+	// Loss is what one source lost on one CPU.
+	Loss = kernelLoss
+	// OverflowMode says what becomes of packets whose source cannot be tracked.
 	OverflowMode = kernelOverflow
+	// Policy is what the program reads of a policy.
+	Policy = kernelPolicy
+	// PolicyInfo is what only userspace reads of it.
+	PolicyInfo = kernelPolicyInfo
+	// Prefix4 is a key of the IPv4 rules.
+	Prefix4 = kernelPrefix4
+	// Prefix6 is a key of the IPv6 rules.
+	Prefix6 = kernelPrefix6
+	// Rate is a rate as a human wrote it.
+	Rate = kernelRate
+	// Rule is what is said of one prefix.
+	Rule = kernelRule
 )
 
 // Verdict says what became of a packet.

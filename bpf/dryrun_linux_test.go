@@ -34,7 +34,7 @@ func TestSeveralDryRuns(t *testing.T) {
 	one := dryRun("one", 1)
 	one.HasProto, one.Proto = true, 17
 	lab.SetPolicy(dryRun("two", 2), one)
-	wantRuns(t, lab, noPolicy, udp(alice))
+	wantRuns(t, lab, underLimit, udp(alice))
 	wantRuns(t, lab, wouldOverPackets, udp(alice), udp(alice))
 	wantSlots(t, lab, map[string]statmap.Slot{
 		"two": {Pass: packetCount(3), WouldDrop: packetCount(1)},

@@ -151,3 +151,5 @@ func wireAddr(s string) uint32 {
 	words, _ := wire.Addr(addr(s))
 	return words[0]
 }
+
+func sameAddr(a, b netip.Addr) bool { return a == b }

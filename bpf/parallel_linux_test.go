@@ -78,7 +78,7 @@ func TestCase07ExactlyTheBurstOnTwoCPUs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			lab.DeleteAll()
 			lab.SetDefault(tt.limit)
-			race{rounds: 50, burst: tt.burst}.run(t, lab)
+			race{rounds: 20, burst: tt.burst}.run(t, lab)
 		})
 	}
 }
@@ -107,7 +107,7 @@ func TestCase07AMillionPackets(t *testing.T) {
 // A bucket that all sources share is one for all CPUs, too.
 func TestSharedPolicyOnTwoCPUs(t *testing.T) {
 	lab := newRaceLab(t)
-	for range 50 {
+	for range 20 {
 		lab.DeleteAll()
 		lab.SetPolicy(policymap.Policy{Name: "all", Key: policymap.Shared, Limit: progtest.Packets("1kpps", 2000)})
 		before := lab.Counts()
@@ -121,6 +121,7 @@ func TestSharedPolicyOnTwoCPUs(t *testing.T) {
 // With several policies a charge may be given back, and then another packet takes its place:
 // never one more than the tightest policy says, and in the end not one less.
 func TestPoliciesOnTwoCPUs(t *testing.T) {
+	const rounds = 15
 	tests := []struct {
 		name   string
 		bursts [3]uint64
@@ -143,10 +144,10 @@ func TestPoliciesOnTwoCPUs(t *testing.T) {
 			anyUDP.Limit = progtest.Both(progtest.Packets("1kpps", 9000), progtest.Bytes("1MB/s", 100*tt.bursts[1]))
 			lab.SetPolicy(dns, anyUDP)
 			lab.SetDefault(progtest.Packets("1kpps", tt.bursts[2]))
-			race{rounds: 50, burst: tt.want}.run(t, lab)
+			race{rounds: rounds, burst: tt.want}.run(t, lab)
 
 			// Each counted what passed and no more, with what was given back taken off.
-			want := packetCount(50 * uint64(tt.want))
+			want := packetCount(rounds * uint64(tt.want))
 			for _, name := range []string{"dns", "udp", "default"} {
 				if got := lab.Counted(name).Pass; got != want {
 					t.Errorf("policy %s passed %v, want %v", name, got, want)
@@ -180,7 +181,7 @@ func TestCase14ChangeOnTwoCPUs(t *testing.T) {
 		lab.SetDefault(progtest.Packets("10kpps", 5000))
 	}
 	// 100 packets at 1 kpps are 100 ms, and 1000 packets at 10 kpps.
-	race{rounds: 50, burst: 4000, prime: prime}.run(t, lab)
+	race{rounds: 20, burst: 4000, prime: prime}.run(t, lab)
 }
 
 // A source's losses are counted on each CPU and add up.
@@ -188,11 +189,11 @@ func TestLossesOnTwoCPUs(t *testing.T) {
 	lab := newRaceLab(t)
 	lab.SetDefault(progtest.Packets("1pps", 1))
 	load := progtest.Load{Frame: udp(alice), N: 10000}
-	for range 20 {
+	for range 5 {
 		lab.Parallel(load, load)
 	}
 	key := progtest.SourceKey{Addr: addr(alice), PolicyID: lab.PolicyID("default")}
-	want := statmap.Slot{Pass: packetCount(1), Drop: packetCount(400000 - 1)}
+	want := statmap.Slot{Pass: packetCount(1), Drop: packetCount(100000 - 1)}
 	if got := sources(t, lab)[key]; got != want {
 		t.Errorf("source: %+v, want %+v", got, want)
 	}

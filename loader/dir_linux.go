@@ -130,14 +130,22 @@ func removeDir(dir string) error {
 		errs = append(errs, os.RemoveAll(filepath.Join(dir, name, linksDir)))
 		errs = append(errs, os.RemoveAll(filepath.Join(dir, name)))
 	}
-	err = os.Remove(dir)
-	if err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
-		errs = append(errs, err)
-	}
+	errs = append(errs, removeIfEmpty(dir))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove the instance at %s: %w", dir, err)
 	}
 	return nil
+}
+
+// removeIfEmpty removes dir, unless others have something there or a file system is mounted on it.
+func removeIfEmpty(dir string) error {
+	err := os.Remove(dir)
+	for _, fine := range []error{unix.ENOTEMPTY, unix.EBUSY, fs.ErrNotExist} {
+		if errors.Is(err, fine) {
+			return nil
+		}
+	}
+	return err
 }
 
 // privilege says who may do it where that was the matter.

@@ -56,8 +56,7 @@ func Create(o Options) (i *Instance, created bool, err error) {
 	case err == nil:
 	case errors.Is(err, ErrNotLoaded):
 		if err := load(o); err != nil {
-			os.Remove(o.Dir) // only where nothing else is in it
-			return nil, false, err
+			return nil, false, errors.Join(err, removeDir(o.Dir))
 		}
 		created = true
 	default:

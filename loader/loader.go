@@ -15,6 +15,7 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -90,6 +91,9 @@ func (o *Options) withDefaults() Options {
 	filled := *o
 	if filled.Dir == "" {
 		filled.Dir = DefaultDir
+	}
+	if abs, err := filepath.Abs(filled.Dir); err == nil {
+		filled.Dir = abs
 	}
 	if filled.MaxSources == 0 {
 		filled.MaxSources = DefaultMaxSources

@@ -81,6 +81,8 @@ func (f *attachFlags) validate(cmd *cobra.Command) error {
 	return f.limit.check()
 }
 
+var errOnTrial = errors.New("the last attach is on trial; confirm it, or wait until it has gone back")
+
 // attaching is one attach on its way: what it has changed so far, so that it can go back.
 type attaching struct {
 	*env
@@ -210,6 +212,9 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 	config, err := a.instance.Policies().Load()
 	if err != nil {
 		return config, err
+	}
+	if config.ValidUntil != policymap.Forever {
+		return config, errOnTrial
 	}
 	before := config
 	a.before = &before

@@ -71,7 +71,7 @@ func (e *env) events(ctx context.Context, g *global, f *eventFlags, i *loader.In
 	}
 	reader, err := i.Events()
 	if errors.Is(err, loader.ErrLocked) {
-		return fmt.Errorf("%w: wait until the other `headgate events` has ended, or end it", err)
+		return fmt.Errorf("%w; wait until that `headgate events` has ended, or end it", err)
 	}
 	if err != nil {
 		return err

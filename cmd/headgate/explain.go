@@ -27,7 +27,7 @@ packet or 64KiB; for requests 0, as in nginx.`,
 		Example: `  headgate explain 1000pps --burst 100
   headgate explain 100Mbit/s --burst 1MB
   headgate explain 10r/s --burst 20`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: args(oneLimit),
 		RunE: func(_ *cobra.Command, args []string) error {
 			x, err := explain(args[0], burst)
 			if err != nil {
@@ -38,6 +38,13 @@ packet or 64KiB; for requests 0, as in nginx.`,
 	}
 	cmd.Flags().StringVar(&burst, "burst", "", "packets, bytes or requests that may come at once, as `20k` or 1MB")
 	return cmd
+}
+
+func oneLimit(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("explain needs one limit, not %d: `headgate explain 1000pps --burst 100`", len(args))
+	}
+	return nil
 }
 
 func explain(limitText, burstText string) (render.Explanation, error) {
@@ -125,7 +132,7 @@ func explanation(r rate.Rate, burst uint64) (render.Explanation, error) {
 		InMinute:  most(p, time.Minute),
 		PerSecond: perSecond,
 		Error:     loss,
-		Notes:     notes(r.Unit, burst),
+		Notes:     explainNotes(r.Unit, burst),
 	}, nil
 }
 
@@ -147,7 +154,7 @@ func effective(r rate.Rate, p limit.Params) (perSecond, loss float64) {
 	return perSecond, loss * 100
 }
 
-func notes(unit rate.Unit, burst uint64) []string {
+func explainNotes(unit rate.Unit, burst uint64) []string {
 	notes := []string{}
 	switch {
 	case unit == rate.Requests:

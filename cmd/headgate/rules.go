@@ -11,7 +11,6 @@ import (
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
-	"github.com/headgate/headgate/maps/wire"
 )
 
 func newRulesCmd(e *env, g *global) *cobra.Command {

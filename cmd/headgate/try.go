@@ -105,8 +105,13 @@ func restoreFallback(i *loader.Instance) error {
 // not made to a configuration that is not in force.
 func (e *env) settle(i *loader.Instance) error {
 	config, err := i.Policies().Load()
-	if err != nil || e.bootTime() < config.ValidUntil {
+	if err != nil || config.ValidUntil == policymap.Forever {
 		return err
+	}
+	if now := e.bootTime(); now < config.ValidUntil {
+		e.notice("note: an attach is on trial for another %s; unless it is confirmed, changes to limits "+
+			"and policies go with it", time.Duration(config.ValidUntil-now).Round(time.Second))
+		return nil
 	}
 	_, ok, err := i.Policies().Fallback()
 	if err != nil {

@@ -85,23 +85,29 @@ func (m *Map) ResetShared(slot int) error {
 }
 
 // each visits every bucket once, as long as nothing changes; buckets that come or go meanwhile
-// may be seen or not. A hash chain that does not fit a chunk makes the kernel answer ENOSPC; then
-// all is read again in larger chunks, before anything was visited.
+// may be seen or not.
 func (m *Map) each(visit func(bpf.BucketKey, bpf.Bucket) error) error {
-	for size := chunk; ; size *= 2 {
+	entries, err := m.entries(chunk)
+	if err != nil {
+		return fmt.Errorf("list buckets: %w", err)
+	}
+	for _, e := range entries {
+		if err := visit(e.key, e.bucket); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries reads all in chunks of size. A hash chain that does not fit a chunk makes the kernel
+// answer ENOSPC; then all is read again in larger chunks.
+func (m *Map) entries(size int) ([]entry, error) {
+	for ; ; size *= 2 {
 		entries, err := m.read(size)
 		if errors.Is(err, syscall.ENOSPC) && size < m.Capacity() {
 			continue
 		}
-		if err != nil {
-			return fmt.Errorf("list buckets: %w", err)
-		}
-		for _, e := range entries {
-			if err := visit(e.key, e.bucket); err != nil {
-				return err
-			}
-		}
-		return nil
+		return entries, err
 	}
 }
 
@@ -116,13 +122,14 @@ func (m *Map) read(size int) ([]entry, error) {
 	keys, values := make([]bpf.BucketKey, size), make([]bpf.Bucket, size)
 	for {
 		n, err := m.buckets.BatchLookup(&cursor, keys, values, nil)
-		if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		last := errors.Is(err, ebpf.ErrKeyNotExist)
+		if err != nil && !last {
 			return nil, err
 		}
 		for i := range n {
 			entries = append(entries, entry{keys[i], values[i]})
 		}
-		if err != nil {
+		if last {
 			return entries, nil
 		}
 	}

@@ -27,13 +27,14 @@ func (m *Map) readLosses() (losses, error) {
 	keys, values := make([]uint32, lossChunk), make([]bpf.Loss, lossChunk*cpus)
 	for {
 		n, err := m.losses.BatchLookup(&cursor, keys, values, nil)
-		if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		last := errors.Is(err, ebpf.ErrKeyNotExist)
+		if err != nil && !last {
 			return nil, fmt.Errorf("read losses: %w", err)
 		}
 		for i, slot := range keys[:n] {
 			all[slot] = used(values[i*cpus : (i+1)*cpus])
 		}
-		if err != nil {
+		if last {
 			return all, nil
 		}
 	}

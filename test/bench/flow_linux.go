@@ -131,7 +131,7 @@ func (t target) open() (_ *flow, err error) {
 	f.onClose(func() error { coll.Close(); return nil })
 	f.generator = coll.Programs[bpf.Generate]
 	f.frame = packet.PadTo(packet.Build(
-		packet.Ethernet{Src: f.pair.Near.MAC, Dst: f.pair.Far.MAC}, packet.IPv4{}, packet.UDP{Dst: 53},
+		packet.Ethernet{Src: f.pair.Near.MAC, Dst: f.pair.Far.MAC}, packet.IPv4{}, packet.UDP{Dst: framePort},
 	), packet.MinFrame)
 
 	receiver := coll.Programs[t.program]

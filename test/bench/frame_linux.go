@@ -15,7 +15,10 @@ const (
 	all  uint64 = 1 << 32   // hardly any has one
 )
 
-const frameLength = 64
+const (
+	frameLength = 64
+	framePort   = 53 // the destination's
+)
 
 func source4() netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, 7}) }
 
@@ -27,9 +30,9 @@ func spreadRange() netip.Prefix {
 }
 
 func frame4() []byte {
-	return packet.PadTo(packet.UDPFrame(source4().String(), "198.51.100.1", 53, 18), frameLength)
+	return packet.PadTo(packet.UDPFrame(source4().String(), "198.51.100.1", framePort, 18), frameLength)
 }
 
 func frame6() []byte {
-	return packet.PadTo(packet.UDPFrame(source6().String(), "2001:db8::1", 53, 2), frameLength)
+	return packet.PadTo(packet.UDPFrame(source6().String(), "2001:db8::1", framePort, 2), frameLength)
 }

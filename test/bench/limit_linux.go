@@ -41,7 +41,7 @@ func onePolicy(limit wire.Limit) []policymap.Policy {
 	return []policymap.Policy{{Name: policymap.Default, Limit: limit}}
 }
 
-// manyPolicies returns n policies that all match the frames.
+// manyPolicies returns n policies that all match the frames, each in words of its own.
 func manyPolicies(n int, limit wire.Limit) []policymap.Policy {
 	policies := onePolicy(limit)
 	for i := range n - 1 {
@@ -49,6 +49,7 @@ func manyPolicies(n int, limit wire.Limit) []policymap.Policy {
 			Name:     fmt.Sprintf("udp-%d", i),
 			HasProto: true,
 			Proto:    unix.IPPROTO_UDP,
+			Ports:    policymap.Ports{First: framePort, Last: framePort + uint16(i)},
 			Limit:    limit,
 		})
 	}

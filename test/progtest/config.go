@@ -139,6 +139,9 @@ func (l *Lab) SetRules(rules ...rulemap.Rule) {
 func (l *Lab) DeleteAll() {
 	l.tb.Helper()
 	l.Configure(func(c *policymap.Config) { c.Policies = nil })
+	// At time 0 no rule has ended, and those that have must not come back with the clock.
+	defer l.SetClock(l.Clock())
+	l.SetClock(0)
 	rules, err := l.Rules.List()
 	l.check(err)
 	for _, r := range rules {

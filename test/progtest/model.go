@@ -142,10 +142,16 @@ func (w *walk) askPolicies() Outcome {
 	if len(enforced) > 0 {
 		outcome = w.enforce(enforced)
 	}
-	if outcome.Verdict != bpf.VerdictPass {
+	if outcome.Verdict != bpf.VerdictPass || len(dry) == 0 {
 		return outcome
 	}
-	for _, p := range dry {
+	return w.watch(dry)
+}
+
+// watch asks the policies in dry run; the first that would drop the packet gives the reason.
+func (w *walk) watch(policies []policymap.Policy) Outcome {
+	outcome := Outcome{bpf.VerdictPass, bpf.ReasonUnderLimit}
+	for _, p := range policies {
 		reason := w.take(p)
 		if reason == bpf.ReasonUnderLimit {
 			continue

@@ -14,7 +14,7 @@ const (
 	rowHeight = 20
 	barHeight = 13
 	barsWidth = 420
-	charWidth = 6.6
+	charWidth = 7.3
 	headSpace = 84
 	noteSpace = 50 // right of the longest bar, for its figure
 )
@@ -23,26 +23,26 @@ const (
 const svgStyle = `<style>
 text { font: 12px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #24292f }
 .title { font-size: 14px; font-weight: bold }
-.small { fill: #57606a }
+.small { fill: #57606a; stroke: #f6f8fa; stroke-width: 3px; paint-order: stroke }
 .card { fill: #f6f8fa; stroke: #d0d7de }
 .baseline { fill: #8c959f }
 .headgate { fill: #0969da }
-.bound { stroke: #bc4c00; stroke-dasharray: 4 3 }
+.bound { stroke: #bc4c00 }
 .legend { fill: #bc4c00 }
 </style>
 `
 
-// WriteSVG writes a plot of the net ns per packet of all cases. A dashed line marks the bound
+// WriteSVG writes a plot of the net ns per packet of all cases. A line marks the bound
 // of the first verdict in ns, if there is one.
 func (r *Report) WriteSVG(w io.Writer) error {
 	p := newPlot(w, r.Cases)
 	p.open(r)
-	for i, c := range r.Cases {
-		p.bar(i, c)
-	}
 	i := slices.IndexFunc(r.Verdicts, func(v Verdict) bool { return v.Unit == "ns" })
 	if i >= 0 {
 		p.bound(len(r.Cases), r.Verdicts[i])
+	}
+	for i, c := range r.Cases {
+		p.bar(i, c)
 	}
 	fmt.Fprintln(p.out, "</svg>")
 	return p.out.Flush()

@@ -8,13 +8,9 @@ type Done struct {
 	Interfaces []string `json:"interfaces,omitempty"`
 	Changed    int      `json:"changed"` // how many things are other than before
 
-	// Lines say the same to people.
-	Lines []string `json:"-"`
+	// Text says the same to people, in a line or several.
+	Text string `json:"-"`
 }
 
-// Table writes the lines.
-func (d Done) Table(p *Page) {
-	for _, line := range d.Lines {
-		p.Line("%s", line)
-	}
-}
+// Table writes the text.
+func (d Done) Table(p *Page) { p.Line("%s", d.Text) }

@@ -64,7 +64,8 @@ func (x Explanation) quantity(n uint64) string {
 
 func (x Explanation) pace() string {
 	if x.Unit == rate.Bytes.String() {
-		return fmt.Sprintf("a packet of %d bytes every %s", packetBytes, seconds(packetBytes*x.Interval))
+		size := min(packetBytes, x.AtOnce)
+		return fmt.Sprintf("a packet of %d bytes every %s", size, seconds(float64(size)*x.Interval))
 	}
 	return "1 " + strings.TrimSuffix(x.Unit, "s") + " every " + seconds(x.Interval)
 }
@@ -74,7 +75,7 @@ func (x Explanation) inForce() string {
 		return "exactly this rate"
 	}
 	return fmt.Sprintf("%s %s a second, %s %% less than asked for",
-		strconv.FormatFloat(x.PerSecond, 'f', -1, 64), x.Unit, strconv.FormatFloat(x.Error, 'g', 2, 64))
+		strconv.FormatFloat(x.PerSecond, 'g', 12, 64), x.Unit, strconv.FormatFloat(x.Error, 'g', 2, 64))
 }
 
 // seconds writes a time to four digits or to the nanosecond.

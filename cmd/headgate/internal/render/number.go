@@ -26,13 +26,13 @@ func bitRate(bits float64) string {
 // scaled writes n in the smallest prefix that leaves fewer than four digits before the point,
 // with one after it where there is a prefix or n is small and not whole.
 func scaled(n, step float64, gap string, units ...string) string {
-	i, decimals := 0, 0
+	i, decimals, half := 0, 0, 0.5
 	if n < 10 && n != math.Trunc(n) {
 		decimals = 1
 	}
-	for n >= step-0.5 && i < len(units)-1 {
+	for n >= step-half && i < len(units)-1 {
 		n /= step
-		i, decimals = i+1, 1
+		i, decimals, half = i+1, 1, 0.05
 	}
 	return strconv.FormatFloat(n, 'f', decimals, 64) + gap + units[i]
 }

@@ -59,7 +59,7 @@ func (r *Rates) cells() []string {
 	return []string{perSecond(r.PassPackets), bitRate(r.PassBits), perSecond(r.DropPackets)}
 }
 
-// TopScreen is one picture of the live display.
+// TopScreen is one picture of the live display, which has no form in JSON.
 type TopScreen struct {
 	Time     time.Time
 	Interval time.Duration // between pictures

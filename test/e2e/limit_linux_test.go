@@ -1,0 +1,144 @@
+package e2e_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/headgate/headgate/test/netlab"
+)
+
+const (
+	limitRate   = 1000 // packets a second
+	limitBurst  = 100
+	floodSize   = 5000
+	modestSize  = 50
+	floodTail   = 200 // frames behind the last reading of the clock; more than a burst
+	floodMoment = 100 * time.Millisecond
+
+	ipLength = 46 // of udp, and of a mark without its Ethernet header
+)
+
+// flooding is one measurement: how much of a flood may have passed at least and at most. The time
+// from the first to the last packet lies between the two times that are measured around it.
+type flooding struct {
+	source      string
+	inner       time.Duration // from when the first one had arrived to before the last ones
+	outer       time.Duration // from before the first one to when the last ones had arrived
+	got         counts
+	least, most uint64
+}
+
+// measureFlood sends 5,000 packets of a new source, and 50 of another one.
+func measureFlood(l *lab, source string) flooding {
+	l.tb.Helper()
+	frame := udp(source)
+	send := func(n int) {
+		if err := l.sender.SendN(frame, n); err != nil {
+			l.tb.Fatal(err)
+		}
+	}
+	l.exchange()
+	start := bootTime(l.tb)
+	got := l.exchange(frame)
+	first := bootTime(l.tb)
+	send(floodSize - 1 - floodTail)
+	last := bootTime(l.tb)
+	send(floodTail)
+	add(got, l.exchange())
+	end := bootTime(l.tb)
+
+	f := flooding{source: source, inner: time.Duration(last - first), outer: time.Duration(end - start), got: got}
+	f.least = limitBurst + uint64(f.inner*limitRate/time.Second)
+	f.most = limitBurst + uint64(f.outer*limitRate/time.Second)
+	return f
+}
+
+func add(to, from counts) {
+	for key, n := range from {
+		to[key] = to[key].Add(n)
+	}
+}
+
+// TestLimit floods until it has caught a moment in which the clock could be read precisely: there
+// the number of packets is exact but for one. The bounds hold every time.
+func TestLimit(t *testing.T) {
+	l := newLab(t)
+	l.attach("--rate", "1000pps", "--burst", "100")
+	var sent, arrived netlab.Count
+	source := addr(flooder)
+	precise := false
+	for range 200 {
+		f := measureFlood(l, source.String())
+		passed := f.got[source]
+		if passed.Packets > f.most || f.outer < floodMoment && passed.Packets < f.least {
+			t.Errorf("%d packets passed in %s to %s, want %d to %d", passed.Packets, f.inner, f.outer, f.least, f.most)
+		}
+		sent.Packets += floodSize
+		arrived = arrived.Add(passed)
+		if f.outer < floodMoment && f.most-f.least <= 2 {
+			precise = true
+			t.Logf("%d packets passed in %s to %s, want %d to %d", passed.Packets, f.inner, f.outer, f.least, f.most)
+			break
+		}
+		source = source.Next()
+	}
+	if !precise {
+		t.Error("the clock could never be read precisely")
+	}
+	l.wantPassed(udp(modest), modestSize, modestSize)
+	sent.Packets += modestSize
+	arrived = arrived.Add(netlab.Count{Packets: modestSize, Bytes: modestSize * uint64(len(udp(modest)))})
+	checkStats(t, l, sent, arrived)
+	checkTop(t, l, source.String())
+}
+
+// checkStats compares headgate's counters with what was sent and what arrived.
+func checkStats(t *testing.T, l *lab, sent, arrived netlab.Count) {
+	t.Helper()
+	s := l.stats()
+	marks := s.Reasons["not_ip"]
+	pass := packets{arrived.Packets, arrived.Bytes - etherHeader*arrived.Packets}
+	lost := sent.Packets - arrived.Packets
+	drop := packets{lost, lost * ipLength}
+	if got := s.Reasons["under_limit"]; got != pass.Packets {
+		t.Errorf("%d under the limit, the far end counts %d", got, pass.Packets)
+	}
+	if got := s.Reasons["over_packet_limit"]; got != drop.Packets {
+		t.Errorf("%d over the limit, the far end misses %d", got, drop.Packets)
+	}
+	if diff := cmp.Diff(drop, s.Drop); diff != "" {
+		t.Errorf("dropped (-far end +stats):\n%s", diff)
+	}
+	if diff := cmp.Diff(pass, packets{s.Pass.Packets - marks, s.Pass.Bytes - marks*ipLength}); diff != "" {
+		t.Errorf("passed (-far end +stats):\n%s", diff)
+	}
+	if diff := cmp.Diff(pass, s.Policies[0].Pass); diff != "" {
+		t.Errorf("passed the policy (-far end +stats):\n%s", diff)
+	}
+	if diff := cmp.Diff(drop, s.Policies[0].Drop); diff != "" {
+		t.Errorf("dropped by the policy (-far end +stats):\n%s", diff)
+	}
+}
+
+// checkTop checks what `top --once` says of the last flood, and of the modest source.
+func checkTop(t *testing.T, l *lab, source string) {
+	t.Helper()
+	found := map[string]topJSON{}
+	for _, s := range query[[]topJSON](l, "top", "--once", "-n", "0") {
+		found[s.Source] = s
+	}
+	if total := found[source].Pass.Packets + found[source].Drop.Packets; total != floodSize {
+		t.Errorf("top has %d packets of %s, want %d", total, source, floodSize)
+	}
+	for _, c := range []packets{found[source].Pass, found[source].Drop} {
+		if c.Bytes != c.Packets*ipLength {
+			t.Errorf("top has %d bytes for %d packets of %s", c.Bytes, c.Packets, source)
+		}
+	}
+	want := topJSON{Source: modest, Policy: "default", Pass: packets{modestSize, modestSize * ipLength}}
+	if diff := cmp.Diff(want, found[modest]); diff != "" {
+		t.Errorf("top (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,102 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/test/packet"
+)
+
+// TestChangesDuringFlood changes what holds for one of two sources while both flood. What is sent
+// after a command has returned is decided as it says, to the packet; the other source never loses
+// one. A change to a limit may let one more packet pass, the burst of 1.
+func TestChangesDuringFlood(t *testing.T) {
+	const source = flooder
+	const limit = " --rate " + never + " --burst 1"
+	steps := []struct {
+		args   string
+		passes bool
+		burst  uint64 // packets that may pass after the command all the same
+	}{
+		{"block " + source, false, 0},
+		{"allow " + source, true, 0},
+		{"unset " + source, true, 0},
+		{"set " + source + limit, false, 1},
+		{"set " + source + " --rate 100Mpps", true, 0},
+		{"set " + source + limit, false, 1},
+		{"allow 203.0.113.0/24", false, 1}, // a shorter prefix
+		{"allow " + source + "/32 --for 1h", true, 0},
+		{"unset " + source, true, 0}, // by the shorter prefix
+		{"unset 203.0.113.0/24", true, 0},
+		{"block 203.0.113.0/24", false, 0},
+		{"unset 203.0.113.0/24 ::/0", true, 0},
+		{"policy set dns --proto udp --port 53" + limit, false, 1},
+		{"policy set dns --proto udp --port 54", true, 0},
+		{"policy set dns --port 50-60", false, 0}, // its bucket is the same
+		{"policy set dns --dry-run", true, 0},
+		{"policy set dns --dry-run=false", false, 0},
+		{"policy delete dns", true, 0},
+	}
+	l := newLab(t)
+	l.attach()
+	f := l.startFlood(udp(source), packet.UDPFrame(modest, target, 99, 18))
+	for _, step := range steps {
+		f.mark()
+		l.must(strings.Fields(step.args)...)
+		f.mark()
+		sent, arrived := f.mark()
+		got, want := arrived[addr(source)].Packets, uint64(0)
+		if step.passes {
+			want = sent
+		}
+		if got != want && got != want+step.burst {
+			t.Errorf("after %s: %d of %d packets passed, want %d", step.args, got, sent, want)
+		}
+		if other := arrived[addr(modest)].Packets; other != sent {
+			t.Errorf("after %s: %d of %d packets of another source passed", step.args, other, sent)
+		}
+	}
+}
+
+// TestRuleEnds has no process of headgate while a rule comes to its end.
+func TestRuleEnds(t *testing.T) {
+	const lasts = 2 * time.Second
+	for _, verb := range []string{"block", "set"} {
+		t.Run(verb, func(t *testing.T) {
+			l := newLab(t)
+			l.attach()
+			args := []string{verb, flooder, "--for", lasts.String()}
+			if verb == "set" {
+				args = append(args, "--rate", never, "--burst", "1")
+			}
+			earliest := bootTime(t) + uint64(lasts)
+			l.must(args...)
+			latest := bootTime(t) + uint64(lasts)
+			if rules := l.rules(); len(rules) != 1 || rules[0].Expires == nil {
+				t.Errorf("rules %+v, want one that ends", rules)
+			}
+			l.passed(udp(flooder), 1) // the burst of the limit
+			await(t, "the end of the rule", func() bool { return l.checkEnding(earliest, latest) })
+			if rules := l.rules(); len(rules) != 0 {
+				t.Errorf("rules %+v after the end", rules)
+			}
+		})
+	}
+}
+
+// checkEnding sends packets near the end of a rule, and returns true when it is over.
+func (l *lab) checkEnding(earliest, latest uint64) bool {
+	l.tb.Helper()
+	const n = 10
+	before := bootTime(l.tb)
+	passed := l.passed(udp(flooder), n)
+	after := bootTime(l.tb)
+	if after < earliest && passed != 0 {
+		l.tb.Errorf("%d packets passed %s before the end", passed, time.Duration(earliest-after))
+	}
+	if before >= latest && passed != n {
+		l.tb.Errorf("%d of %d packets passed %s after the end", passed, n, time.Duration(before-latest))
+	}
+	return before >= latest
+}
