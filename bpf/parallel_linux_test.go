@@ -3,6 +3,7 @@ package bpf_test
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/policymap"
@@ -200,5 +201,60 @@ func TestLossesOnTwoCPUs(t *testing.T) {
 	var numbers uint64
 	if err := lab.Map(bpf.MapLossNumbers).Lookup(uint32(0), &numbers); err != nil || numbers > 2 {
 		t.Errorf("%d numbers were taken for one source, %v; want 1, or 2 where the CPUs were at it at once", numbers, err)
+	}
+}
+
+// While the clock moves, what is given back may have been earned already. Over the whole time no
+// more passes than the burst and what the rate earned, to the packet.
+func TestMovingClockOnTwoCPUs(t *testing.T) {
+	const burst, n, rounds = 50, 150_000, 10
+	lab := newRaceLab(t)
+	web := udpPort("dns", 53)
+	for range rounds {
+		lab.DeleteAll()
+		lab.Advance(time.Hour)
+		web.Limit = progtest.Packets("1Mpps", burst)
+		lab.SetPolicy(web)
+		lab.SetDefault(progtest.Both(progtest.Packets("1Mpps", burst), progtest.Bytes("100MB/s", 100*burst)))
+		start, before := lab.Clock(), lab.Counts()
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					lab.Advance(100)
+				}
+			}
+		}()
+		load := progtest.Load{Frame: udp(alice), N: n}
+		lab.Parallel(load, load)
+		close(stop)
+		<-stopped
+		earned := (lab.Clock() - start) / 1000
+		if passed := lab.Counts().Since(before)[underLimit].Packets; passed > burst+earned {
+			t.Fatalf("%d passed, and %d were due", passed, burst+earned)
+		}
+	}
+}
+
+// Where the bytes run out between looking and charging, the packet is given back.
+func TestPacketIsGivenBackOnTwoCPUs(t *testing.T) {
+	const burst, rounds = 2000, 30
+	lab := newRaceLab(t)
+	lab.SetDefault(progtest.Both(progtest.Packets("1pph", burst+1), progtest.Bytes("1MB/s", 100*burst)))
+	source := addr("10.0.0.0")
+	for range rounds {
+		source = source.Next()
+		load := progtest.Load{Frame: udp(source.String()), N: burst}
+		before := lab.Counts()
+		lab.Parallel(load, load)
+		lab.Advance(100 * time.Microsecond) // earns the bytes of one packet, and no packet
+		lab.RunN(load.Frame, 3)
+		if passed := lab.Counts().Since(before)[underLimit].Packets; passed != burst+1 {
+			t.Fatalf("%s: %d passed, want %d", source, passed, burst+1)
+		}
 	}
 }

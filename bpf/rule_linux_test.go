@@ -99,12 +99,15 @@ func TestCase20EndedRulesFallBackToShorterPrefixes(t *testing.T) {
 		until(in(20), progtest.Block("203.0.113.0/25")),
 		until(in(10), progtest.Limit(alice+"/32", lab.PolicyID("default"), progtest.Packets("1pps", 1))),
 	)
-	for second, want := range map[uint64]progtest.Outcome{
-		0: underLimit, 9: underLimit, 10: blocked, 19: blocked, 20: allowed, 29: allowed,
-		30: blocked, 39: blocked, 40: allowed, 1 << 20: allowed,
+	for _, step := range []struct {
+		second uint64
+		want   progtest.Outcome
+	}{
+		{0, underLimit}, {9, underLimit}, {10, blocked}, {19, blocked}, {20, allowed}, {29, allowed},
+		{30, blocked}, {39, blocked}, {40, allowed}, {1 << 20, allowed},
 	} {
-		lab.SetClock(in(second))
-		wantRuns(t, lab, want, udp(alice))
+		lab.SetClock(in(step.second))
+		wantRuns(t, lab, step.want, udp(alice))
 	}
 	lab.SetClock(in(40) - 1)
 	wantRuns(t, lab, blocked, udp(alice))

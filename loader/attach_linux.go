@@ -152,12 +152,24 @@ func (i *Instance) Find(names []string) ([]int, error) {
 	return indices, nil
 }
 
-// Detach detaches from the interface of that number.
+// Detach detaches from the interface of that number. When it returns, no packet is limited there
+// any more.
 func (i *Instance) Detach(index int) error {
-	if err := os.Remove(i.linkPath(index)); err != nil {
+	if err := unpinLink(i.linkPath(index)); err != nil {
 		return fmt.Errorf("detach from interface %d: %w", index, err)
 	}
 	return nil
+}
+
+// unpinLink detaches at once: without a pin the kernel detaches too, but some time later, and an
+// attach until then would meet what looks like another program.
+func unpinLink(path string) error {
+	l, err := link.LoadPinnedLink(path, nil)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return errors.Join(l.Detach(), l.Unpin())
 }
 
 // RemoveAll detaches everything and removes the instance, which stays open to read.

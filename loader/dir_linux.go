@@ -127,7 +127,7 @@ func removeDir(dir string) error {
 	var errs []error
 	for _, name := range names {
 		// Links first: traffic flows freely as soon as possible.
-		errs = append(errs, os.RemoveAll(filepath.Join(dir, name, linksDir)))
+		errs = append(errs, unpinLinks(filepath.Join(dir, name, linksDir)))
 		errs = append(errs, os.RemoveAll(filepath.Join(dir, name)))
 	}
 	errs = append(errs, removeIfEmpty(dir))
@@ -144,6 +144,18 @@ func removeIfEmpty(dir string) error {
 		if errors.Is(err, fine) {
 			return nil
 		}
+	}
+	return err
+}
+
+// unpinLinks detaches all that is pinned in dir. Whatever cannot be is left to the removal of dir.
+func unpinLinks(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		_ = unpinLink(filepath.Join(dir, e.Name()))
 	}
 	return err
 }

@@ -22,6 +22,8 @@ static __always_inline void emit_event(const struct walk *walk, const struct con
 		counters->suppressed++;
 		return;
 	}
+	/* Also where nobody reads and the ring is full: trying each time would take its lock. */
+	counters->next_event = walk->now + config->event_interval;
 	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 	if (!event) {
 		counters->suppressed++;
@@ -43,7 +45,6 @@ static __always_inline void emit_event(const struct walk *walk, const struct con
 	};
 	bpf_ringbuf_submit(event, 0);
 	counters->suppressed = 0;
-	counters->next_event = walk->now + config->event_interval;
 }
 
 #endif

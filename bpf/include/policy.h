@@ -137,9 +137,10 @@ __noinline int charge(struct walk *walk, const struct policy *policy, struct cou
 		return tracked ? reason : REASON_UNTRACKED;
 	}
 	if (receipt) {
-		count_policy(counters, slot, VERDICT_PASS, walk->packet.length);
+		/* The shared one first: an atomic operation waits for the stores before it. */
 		if (bucket && own)
 			count_pass(bucket, walk->packet.length);
+		count_policy(counters, slot, VERDICT_PASS, walk->packet.length);
 	}
 	return reason;
 }

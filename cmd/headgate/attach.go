@@ -27,7 +27,8 @@ func newAttachCmd(e *env, g *global) *cobra.Command {
 		Short: "Attach to interfaces, and set the default limit",
 		Long: `Load the limiter where it is not loaded yet, attach it to these interfaces and set the limit
 that every source has by default. It stays when the command ends. What no flag names stays as it is
-where the instance exists.
+where the instance exists, but a new rate without a burst brings its default burst. Where another
+build of headgate made the instance, its program is replaced by that of this one, without a gap.
 
 Without --rate and --bandwidth packets are counted per source and nothing is limited.
 
@@ -188,7 +189,7 @@ func (a *attaching) attachAll(names []string) ([]render.AttachedInterface, error
 		if !already {
 			a.attached = append(a.attached, attached)
 		}
-		a.noticeAttachment(attached, mode)
+		a.noticeAttachment(attached, mode, already)
 		all = append(all, render.AttachedInterface{Interface: interfaceView(attached), Already: already})
 	}
 	return all, nil
@@ -276,8 +277,8 @@ func (a *attaching) goBack() error {
 }
 
 // noticeAttachment says aloud what the user might not expect.
-func (e *env) noticeAttachment(a loader.Attachment, asked loader.Mode) {
-	if a.Mode == loader.Generic && asked == loader.Auto {
+func (e *env) noticeAttachment(a loader.Attachment, asked loader.Mode, already bool) {
+	if a.Mode == loader.Generic && asked == loader.Auto && !already {
 		e.notice("note: %s is attached in generic mode, as its driver has no native XDP: it works, but costs more per packet", a.Name)
 	}
 	if a.Mode == loader.Generic {

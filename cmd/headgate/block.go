@@ -32,7 +32,7 @@ func newBlockCmd(e *env, g *global) *cobra.Command {
 	cmd.Long = `Drop every packet from these addresses and prefixes, from the next one on.
 
 The longest prefix with a rule decides, and at one prefix allow goes before block before limit.
-A rule with --for ends by itself, in the kernel.`
+A rule with --for ends by itself, in the kernel. A list with a wrong line changes nothing.`
 	cmd.Example = `  headgate block 203.0.113.7
   headgate block 198.51.100.0/24 2001:db8::/32 --for 10m
   headgate block --file blocklist.txt`

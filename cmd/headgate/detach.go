@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,16 +76,27 @@ func (e *env) detach(g *global, names []string) error {
 		if done.Changed > 0 {
 			done.Text = "detached from " + strings.Join(done.Interfaces, ", ")
 		}
-		all, err := i.Attachments()
+		last, err := removeUnused(i, done.Changed > 0)
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 {
-			if err := i.RemoveAll(); err != nil {
-				return err
-			}
-			done.Text += "; it was the last one, so the instance is removed"
+		if last {
+			done.Text += "; no interface is left, so the instance is removed"
 		}
 		return e.print(g, done)
 	})
+}
+
+// removeUnused removes an instance that is attached to nothing any more. Interfaces that are gone
+// keep it only where nothing was detached: an agent may attach to them again.
+func removeUnused(i *loader.Instance, detached bool) (removed bool, err error) {
+	all, err := i.Attachments()
+	if err != nil {
+		return false, err
+	}
+	live := func(a loader.Attachment) bool { return !a.Gone }
+	if slices.ContainsFunc(all, live) || len(all) > 0 && !detached {
+		return false, nil
+	}
+	return true, i.RemoveAll()
 }

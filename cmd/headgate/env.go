@@ -74,7 +74,12 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func run(ctx context.Context, e *env, args []string) int {
 	root := newRoot(e)
 	root.SetArgs(args)
+	help := &checkedWriter{w: e.stdout}
+	root.SetOut(help)
 	err := root.ExecuteContext(ctx)
+	if err == nil && help.err != nil {
+		err = fmt.Errorf("write the output: %w", help.err)
+	}
 	var wrong usageError
 	switch {
 	case err == nil:
@@ -86,6 +91,20 @@ func run(ctx context.Context, e *env, args []string) int {
 		fmt.Fprintf(e.stderr, "headgate: %v\n", err)
 		return exitFailed
 	}
+}
+
+// checkedWriter remembers the first error of a writer, for those who do not look: cobra's help.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // notice tells the user something that is no error, beside the output proper.

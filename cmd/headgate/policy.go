@@ -27,8 +27,12 @@ func newPolicyCmd(e *env, g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Make, change and delete policies",
-		Args:  args(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `A policy limits the packets that match it, beside the default limit and all other policies: a packet
+has to pass every one that it matches. There are up to 8, the default one included.`,
+		Example: `  headgate policy set dns --proto udp --port 53 --rate 50pps --burst 100
+  headgate policy delete dns`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPolicySetCmd(e, g), newPolicyDeleteCmd(e, g))
 	return cmd

@@ -95,9 +95,9 @@ func (e *env) prefixFile(name string) ([]netip.Prefix, error) {
 // says what is wrong.
 func readPrefixes(in io.Reader, name string) (prefixes []netip.Prefix, masked int, err error) {
 	var errs []error
-	wrong := 0
+	number, wrong := 1, 0
 	lines := bufio.NewScanner(in)
-	for number := 1; lines.Scan(); number++ {
+	for ; lines.Scan(); number++ {
 		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), "#")
 		text = strings.TrimSpace(text)
 		if text == "" {
@@ -115,7 +115,9 @@ func readPrefixes(in io.Reader, name string) (prefixes []netip.Prefix, masked in
 		}
 		prefixes = append(prefixes, prefix)
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, 0, fmt.Errorf("%s:%d: the line is too long to be a prefix; nothing was changed", name, number)
+	} else if err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", name, err)
 	}
 	if wrong > maxFileErrors {

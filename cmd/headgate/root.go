@@ -18,7 +18,16 @@ func newRoot(e *env) *cobra.Command {
 		Short: "Limit the traffic of every source at the network card",
 		Long: `headgate limits what each source address may send, in packets and bytes, at the network
 driver (XDP). Limits, rules and counters live in the kernel: they hold without any process, and
-every command takes effect at the next packet.`,
+every command takes effect at the next packet.
+
+A source is an IPv4 address or an IPv6 /64. A limit is a rate and a burst: exactly that many packets
+or bytes pass at once from an idle source, and from then on as the rate allows. A rule says allow,
+block or limit for a prefix; the longest prefix decides. A policy limits some packets only, beside
+the default limit.
+
+Nouns read, verbs change, and a verb that finds things as it wants them succeeds. Exit codes: 0 done,
+1 failed, 2 wrong usage. With SSH_CONNECTION set, as in an SSH session, what would cut off that
+session is refused.`,
 		Example: `  headgate attach eth0 --rate 10kpps --burst 20k
   headgate set 203.0.113.0/24 --rate 100pps
   headgate block 198.51.100.7 --for 10m
@@ -29,7 +38,6 @@ every command takes effect at the next packet.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(e.stdin)
-	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = false

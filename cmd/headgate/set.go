@@ -26,8 +26,9 @@ func newSetCmd(e *env, g *global) *cobra.Command {
 		Short: "Limit the sources of a prefix, or change the default limit",
 		Long: `Give the sources of a prefix a limit of their own in the place of the default one (or of the
 one of --policy), each source with a bucket of its own; or change the default limit. What no flag
-names stays as it is. It takes effect at the next packet, and what a source owed is cut to the
-new burst.`,
+names stays as it is, but a new rate without a burst brings its default burst, and without --for the
+limit of a prefix has no end. It takes effect at the next packet, and what a source owed is cut to
+the new burst.`,
 		Example: `  headgate set default --rate 10kpps --burst 20k
   headgate set 203.0.113.0/24 --rate 100pps --for 10m
   headgate set 2001:db8::/32 --bandwidth 10Mbit/s

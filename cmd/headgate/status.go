@@ -12,6 +12,10 @@ func newStatusCmd(e *env, g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show what is attached where, the settings, and the memory used",
+		Long: `status shows the settings in force, a trial that is not confirmed yet, the interfaces with the mode
+obtained, and what the kernel charges for each map. An interface that was deleted is gone; one without
+a name is in another network namespace. It says so where the running program is not the one of this
+headgate: attach upgrades it.`,
 		Example: `  headgate status
   headgate status -o json`,
 		Args: args(cobra.NoArgs),

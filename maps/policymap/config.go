@@ -102,6 +102,8 @@ func (c *Config) Set(p Policy, counters [MaxPolicies][bpf.VerdictLen]bpf.Counter
 			return fmt.Errorf("%w: %q; change that one instead of making %q", ErrDuplicate, o.Name, p.Name)
 		}
 	}
+	// Copies of a Config share their policies.
+	c.Policies = slices.Clone(c.Policies)
 	i := c.index(p.Name)
 	if i >= 0 {
 		old := c.Policies[i]
@@ -134,7 +136,6 @@ func (c *Config) Delete(name string) error {
 // order puts enforced policies first, as the program wants them, and otherwise keeps the order
 // in which they were made.
 func (c *Config) order() {
-	c.Policies = slices.Clone(c.Policies)
 	slices.SortStableFunc(c.Policies, func(a, b Policy) int {
 		return cmp.Compare(boolInt(a.DryRun), boolInt(b.DryRun))
 	})

@@ -156,7 +156,7 @@ func TestLimitErrorsNameTheDimension(t *testing.T) {
 	}{
 		{wire.Limit{Packets: wire.Quota{Rate: pps}}, "packet limit: burst 0 at 10pps: would let nothing pass; use at least 1"},
 		{wire.Limit{Packets: wire.Quota{Rate: pps, Burst: 1}, Bytes: wire.Quota{Rate: bps}},
-			"bandwidth limit: burst 0 at 1B/s: would let nothing pass; use at least 1"},
+			"bandwidth limit: burst 0 at 8bit/s: would let nothing pass; use at least 1"},
 	} {
 		if _, _, err := wire.EncodeLimit(tt.limit); err == nil || err.Error() != tt.want {
 			t.Errorf("%v, want %s", err, tt.want)

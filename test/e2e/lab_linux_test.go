@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"net/netip"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -122,9 +121,7 @@ func (l *lab) wantNoInstance() {
 	if id := l.programID(); id != 0 {
 		l.tb.Errorf("program %d is on %s, want none", id, l.dev())
 	}
-	if _, err := os.Stat(l.pin); !os.IsNotExist(err) {
-		l.tb.Errorf("stat %s: %v, want that it is not there", l.pin, err)
-	}
+	l.wantNoPins()
 }
 
 // await polls until done returns true.

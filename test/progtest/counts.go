@@ -35,8 +35,7 @@ func (l *Lab) Counts() Counts {
 	return all
 }
 
-// Since returns what was counted after before. An outcome that was counted less often now is in
-// it too, so that a comparison finds it.
+// Since returns what was counted after before. Counters never go back.
 func (c Counts) Since(before Counts) Counts {
 	since := make(Counts)
 	for outcome := range c {

@@ -36,8 +36,9 @@ type Options struct {
 	Frags      bool // run the program for frames of several buffers
 }
 
-// Lab is the loaded program with maps of its own. It is not safe for concurrent use; Parallel
-// is how to run frames at the same time.
+// Lab is the loaded program with maps of its own. Parallel is how to run frames at the same time,
+// and meanwhile another goroutine may move the clock or change the configuration. Otherwise a Lab
+// is not safe for concurrent use.
 type Lab struct {
 	Policies *policymap.Map
 	Rules    *rulemap.Map

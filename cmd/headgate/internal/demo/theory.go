@@ -69,9 +69,9 @@ func (e *envelope) best(n int64, w window) {
 // of time in which it arrived.
 type theory struct{ low, high envelope }
 
-// newTheory returns the theory of a source that has been idle.
-func newTheory(p limit.Params, at int64) *theory {
-	idle := envelope{params: p, at: at, potential: int64(p.Burst)}
+// newTheory returns the theory of a source that has been idle up to now.
+func newTheory(p limit.Params, now int64) *theory {
+	idle := envelope{params: p, at: now - clockError.Nanoseconds(), potential: int64(p.Burst)}
 	return &theory{low: idle, high: idle}
 }
 
@@ -107,6 +107,7 @@ func (t *theory) change(p limit.Params) {
 // the old one.
 func (e *envelope) changed(p limit.Params, credit int64) envelope {
 	next := envelope{params: p, at: e.at}
+	// Rounding is by less than a tick, far below the clock error.
 	debt := math.Ldexp(float64(e.burst()-credit), int(p.Shift)-int(e.params.Shift))
 	next.potential = next.burst() - min(int64(debt), next.burst())
 	return next

@@ -1,0 +1,155 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the project's directory, seen from this package's.
+const root = "../.."
+
+// block is one console block of a document. A comment of the form
+//
+//	<!-- test: skip REASON -->
+//	<!-- test: exit 1, output -->
+//
+// in the line before it says what is special: that it is not run, the exit code of its commands
+// where that is not 0, and that what they print is compared with what the block shows.
+type block struct {
+	skip     string
+	exit     int
+	output   bool
+	commands []command
+}
+
+// command is one line with a prompt, and what the block shows below it.
+type command struct {
+	line  int // in the document
+	text  string
+	shows string
+}
+
+// usesHeadgate tells the lines that call headgate from those that call something else.
+var usesHeadgate = regexp.MustCompile(`(^|\| )(sudo )?headgate `)
+
+// blocks finds the console blocks of a document.
+func blocks(text string) ([]block, error) {
+	var found []block
+	var current *block
+	before := ""
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case current == nil && strings.HasPrefix(line, "```console"):
+			b, err := parseComment(before)
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", i, err)
+			}
+			current = &b
+		case current == nil:
+			before = line
+		case line == "```":
+			found = append(found, *current)
+			current, before = nil, ""
+		default:
+			current.add(i+1, line)
+		}
+	}
+	if current != nil {
+		return nil, fmt.Errorf("a console block does not end")
+	}
+	return found, nil
+}
+
+func (b *block) add(number int, line string) {
+	if text, ok := strings.CutPrefix(line, "$ "); ok {
+		b.commands = append(b.commands, command{line: number, text: text})
+		return
+	}
+	if n := len(b.commands); n > 0 {
+		b.commands[n-1].shows += line + "\n"
+	}
+}
+
+// parseComment reads the comment before a block; any other line says nothing.
+func parseComment(line string) (block, error) {
+	var b block
+	text, ok := strings.CutPrefix(line, "<!-- test: ")
+	if !ok {
+		return b, nil
+	}
+	text, ok = strings.CutSuffix(text, " -->")
+	if !ok {
+		return b, fmt.Errorf("%q: the comment does not end", line)
+	}
+	if reason, ok := strings.CutPrefix(text, "skip "); ok {
+		b.skip = reason
+		return b, nil
+	}
+	for word := range strings.SplitSeq(text, ", ") {
+		if word == "output" {
+			b.output = true
+		} else if _, err := fmt.Sscanf(word, "exit %d", &b.exit); err != nil {
+			return b, fmt.Errorf("%q: use skip REASON, exit N or output", word)
+		}
+	}
+	return b, nil
+}
+
+// documents returns the paths of all that people read, from the project's directory.
+func documents(tb testing.TB) []string {
+	tb.Helper()
+	var paths []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		paths = append(paths, found...)
+	}
+	if !slices.Contains(paths, filepath.Join(root, "README.md")) {
+		tb.Fatalf("no README.md among %v", paths)
+	}
+	return paths
+}
+
+func read(tb testing.TB, path string) string {
+	tb.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestBlocks(t *testing.T) {
+	text := "```console\n$ headgate version\nv1\n$ ls\n```\n" +
+		"<!-- test: exit 1, output -->\n```console\n$ headgate x\n```\n" +
+		"<!-- test: skip it never ends -->\n```console\n$ headgate events\n```\n" +
+		"```sh\n$ headgate y\n```\n"
+	got, err := blocks(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []block{
+		{commands: []command{{2, "headgate version", "v1\n"}, {4, "ls", ""}}},
+		{exit: 1, output: true, commands: []command{{8, "headgate x", ""}}},
+		{skip: "it never ends", commands: []command{{12, "headgate events", ""}}},
+	}
+	if !slices.EqualFunc(got, want, equalBlocks) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, wrong := range []string{"```console\n$ x\n", "<!-- test: exit one -->\n```console\n```\n", "<!-- test: output\n```console\n```\n"} {
+		if _, err := blocks(wrong); err == nil {
+			t.Errorf("%q: no error", wrong)
+		}
+	}
+}
+
+func equalBlocks(a, b block) bool {
+	return a.skip == b.skip && a.exit == b.exit && a.output == b.output && slices.Equal(a.commands, b.commands)
+}

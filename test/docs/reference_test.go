@@ -1,0 +1,58 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestLinks checks that the files that documents link to are there.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	for _, path := range documents(t) {
+		for _, match := range link.FindAllStringSubmatch(read(t, path), -1) {
+			target := match[1]
+			if strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), target)); err != nil {
+				t.Errorf("%s links to %s: %v", path, target, err)
+			}
+		}
+	}
+}
+
+// TestNamedTests checks that the tests that documents name as proof are there.
+func TestNamedTests(t *testing.T) {
+	named := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w+`)
+	there := testNames(t)
+	for _, path := range documents(t) {
+		for _, name := range named.FindAllString(read(t, path), -1) {
+			if !there[name] {
+				t.Errorf("%s names %s, and there is no such test", path, name)
+			}
+		}
+	}
+}
+
+func testNames(tb testing.TB) map[string]bool {
+	tb.Helper()
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	names := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		for _, match := range function.FindAllStringSubmatch(read(tb, path), -1) {
+			names[match[1]] = true
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return names
+}

@@ -1,0 +1,224 @@
+//go:build linux
+
+package progtest
+
+import (
+	"cmp"
+	"net/netip"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/userspace/limit"
+)
+
+// walk is the way of one packet.
+type walk struct {
+	*Model
+	config *policymap.Config
+	packet Packet
+	now    uint64
+	rule   rulemap.Rule // the zero Rule where none holds
+}
+
+func (w *walk) outcome() Outcome {
+	switch {
+	case w.packet.Limited:
+	case w.packet.Reason == bpf.ReasonMalformed:
+		return w.refusal(bpf.ReasonMalformed)
+	default:
+		return Outcome{bpf.VerdictPass, w.packet.Reason}
+	}
+	w.rule = w.findRule()
+	switch w.rule.Action {
+	case rulemap.Allow:
+		return Outcome{bpf.VerdictPass, bpf.ReasonAllowed}
+	case rulemap.Block:
+		return w.refusal(bpf.ReasonBlocked)
+	}
+	return w.askPolicies()
+}
+
+// refusal is to drop the packet, but where the whole configuration is in dry run.
+func (w *walk) refusal(reason bpf.Reason) Outcome {
+	if w.config.DryRun {
+		return Outcome{bpf.VerdictWouldDrop, reason}
+	}
+	return Outcome{bpf.VerdictDrop, reason}
+}
+
+// findRule returns the rule that holds for the source: of the longest prefix, and at one prefix
+// allow before block before limit.
+func (w *walk) findRule() rulemap.Rule {
+	holds := func(r rulemap.Rule) bool { return r.Until > w.now && r.Prefix.Contains(w.packet.Source) }
+	var best rulemap.Rule
+	for _, r := range w.Rules {
+		if !holds(r) {
+			continue
+		}
+		longer := cmp.Compare(r.Prefix.Bits(), best.Prefix.Bits())
+		if best.Action == 0 || cmp.Or(longer, cmp.Compare(r.Action, best.Action)) > 0 {
+			best = r
+		}
+	}
+	return best
+}
+
+// askPolicies charges the packet to all enforced policies that match it, or to none. Those in dry
+// run see what the enforced ones let pass, and each decides for itself.
+func (w *walk) askPolicies() Outcome {
+	var enforced, dry []policymap.Policy
+	for _, p := range w.config.Policies {
+		switch {
+		case !w.matches(p):
+		case p.DryRun:
+			dry = append(dry, p)
+		default:
+			enforced = append(enforced, p)
+		}
+	}
+	outcome := Outcome{bpf.VerdictPass, bpf.ReasonNoPolicy}
+	if len(enforced) > 0 {
+		outcome = w.enforce(enforced)
+	}
+	if outcome.Verdict != bpf.VerdictPass || len(dry) == 0 {
+		return outcome
+	}
+	return w.watch(dry)
+}
+
+// watch asks the policies in dry run; the first that would drop the packet gives the reason.
+func (w *walk) watch(policies []policymap.Policy) Outcome {
+	outcome := Outcome{bpf.VerdictPass, bpf.ReasonUnderLimit}
+	for _, p := range policies {
+		reason := w.take(p)
+		if reason == bpf.ReasonUnderLimit {
+			continue
+		}
+		w.count(p, bpf.VerdictWouldDrop)
+		if outcome.Verdict == bpf.VerdictPass {
+			outcome = Outcome{bpf.VerdictWouldDrop, reason}
+		}
+	}
+	return outcome
+}
+
+func (w *walk) enforce(policies []policymap.Policy) Outcome {
+	for _, p := range policies {
+		if reason := w.fits(p); reason != bpf.ReasonUnderLimit {
+			outcome := w.refusal(reason)
+			w.count(p, outcome.Verdict)
+			return outcome
+		}
+	}
+	for _, p := range policies {
+		w.take(p)
+	}
+	return Outcome{bpf.VerdictPass, bpf.ReasonUnderLimit}
+}
+
+func (w *walk) matches(p policymap.Policy) bool {
+	switch {
+	case p.HasProto && p.Proto != w.packet.Proto:
+		return false
+	case p.SYN && !w.packet.SYN:
+		return false
+	case p.Ports == policymap.Ports{}:
+		return true
+	}
+	port := w.packet.DstPort
+	return w.packet.HasPorts && port >= p.Ports.First && port <= p.Ports.Last
+}
+
+func (w *walk) fits(p policymap.Policy) bpf.Reason {
+	b := w.bucket(p)
+	return reasonOf(b.limit.Fits(b.Bucket, uint64(w.packet.Length), w.now))
+}
+
+// take charges the packet where it fits, and counts it as passed.
+func (w *walk) take(p policymap.Policy) bpf.Reason {
+	b := w.bucket(p)
+	reason := reasonOf(b.limit.Take(&b.Bucket, uint64(w.packet.Length), w.now))
+	if reason == bpf.ReasonUnderLimit {
+		w.count(p, bpf.VerdictPass)
+	}
+	return reason
+}
+
+func reasonOf(r limit.Refusal) bpf.Reason {
+	switch r {
+	case limit.OverPackets:
+		return bpf.ReasonOverPacketLimit
+	case limit.OverBytes:
+		return bpf.ReasonOverByteLimit
+	}
+	return bpf.ReasonUnderLimit
+}
+
+// bucket returns the bucket that a policy charges, under the limit that holds for this source.
+func (w *walk) bucket(p policymap.Policy) *limitedBucket {
+	own := p.Limit
+	if w.ruled(p) {
+		own = w.rule.Limit
+	}
+	compiled, err := own.Compile()
+	if err != nil {
+		panic("model: a limit that no map would take: " + err.Error())
+	}
+	b, ok := w.buckets[w.key(p)]
+	if !ok {
+		b = &limitedBucket{compiled.Fresh(w.now), compiled}
+		w.buckets[w.key(p)] = b
+	}
+	compiled.Adopt(&b.Bucket, b.limit, w.now)
+	b.limit = compiled
+	return b
+}
+
+// ruled says that a rule sets the limit of this policy for the source.
+func (w *walk) ruled(p policymap.Policy) bool {
+	return w.rule.Action == rulemap.Limit && w.rule.PolicyID == p.ID()
+}
+
+// key names the bucket that a policy charges. A source with a limit of its own has a bucket of
+// its own also where the others share one.
+func (w *walk) key(p policymap.Policy) SourceKey {
+	if p.Key == policymap.Shared && !w.ruled(p) {
+		return SourceKey{PolicyID: p.ID()}
+	}
+	return SourceKey{w.source(), p.ID()}
+}
+
+// source cuts the address to the prefix that counts as one.
+func (w *walk) source() netip.Addr {
+	addr, bits := w.packet.Source, w.config.IPv6Prefix
+	switch {
+	case addr.Is4():
+		bits = w.config.IPv4Prefix
+	case addr.IsLinkLocalUnicast():
+		return addr
+	}
+	return netip.PrefixFrom(addr, bits).Masked().Addr()
+}
+
+// count counts the packet for a policy, and for its source where that has a bucket.
+func (w *walk) count(p policymap.Policy, v bpf.Verdict) {
+	w.Policies[p.Name] = counted(w.Policies[p.Name], v, uint64(w.packet.Length))
+	if key := w.key(p); key.Addr.IsValid() {
+		w.Sources[key] = counted(w.Sources[key], v, uint64(w.packet.Length))
+	}
+}
+
+func counted(s statmap.Slot, v bpf.Verdict, length uint64) statmap.Slot {
+	switch v {
+	case bpf.VerdictDrop:
+		s.Drop = plus(s.Drop, length)
+	case bpf.VerdictWouldDrop:
+		s.WouldDrop = plus(s.WouldDrop, length)
+		s.Pass = plus(s.Pass, length)
+	default:
+		s.Pass = plus(s.Pass, length)
+	}
+	return s
+}
