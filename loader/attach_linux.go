@@ -232,9 +232,7 @@ func (i *Instance) attachment(index int) (Attachment, error) {
 		a.Gone = true
 		return a, nil
 	}
-	if frags := i.programs[bpf.ProgramFrags]; frags != nil {
-		a.Frags = programID(frags) == a.ProgramID
-	}
+	a.Frags = isFrags(info.Program)
 	iface, err := netlink.LinkByIndex(index)
 	if err != nil || iface.Attrs().Xdp == nil || iface.Attrs().Xdp.ProgId != a.ProgramID {
 		return a, nil // in another network namespace
@@ -258,13 +256,16 @@ func modeOf(attached uint32) Mode {
 	}
 }
 
-func programID(p *ebpf.Program) uint32 {
-	info, err := p.Info()
+// isFrags goes by the name of the program, which the kernel may have cut: after an upgrade that was
+// killed, a link carries a program that is not the pinned one.
+func isFrags(id ebpf.ProgramID) bool {
+	p, err := ebpf.NewProgramFromID(id)
 	if err != nil {
-		return 0
+		return false
 	}
-	id, _ := info.ID()
-	return uint32(id)
+	defer p.Close()
+	info, err := p.Info()
+	return err == nil && len(info.Name) > len(bpf.Program) && strings.HasPrefix(bpf.ProgramFrags, info.Name)
 }
 
 func interfaceByName(name string) (netlink.Link, error) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"github.com/vishvananda/netlink"
 
 	"github.com/headgate/headgate/test/netlab"
@@ -63,6 +64,16 @@ func programOn(t *testing.T, end *netlab.End) (id uint32) {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// programID returns the number of a program, 0 where the kernel does not say.
+func programID(p *ebpf.Program) uint32 {
+	info, err := p.Info()
+	if err != nil {
+		return 0
+	}
+	id, _ := info.ID()
+	return uint32(id)
 }
 
 // awaitFree waits until a lock is not held any more.

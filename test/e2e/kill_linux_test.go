@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/headgate/headgate/test/netlab"
 )
 
 // TestKillReaders kills what only looks on. The limiter goes on, and can be read again at once.
@@ -95,6 +97,35 @@ func TestKillAttach(t *testing.T) {
 		}
 		l.must("detach", "--all")
 		l.wantNoInstance()
+	}
+	t.Logf("killed %d of %d", killed, killTries)
+}
+
+// TestKillUpgrade kills attach while it replaces the program of another build. There is always a
+// program, it knows what was known, and the next attach completes the upgrade.
+func TestKillUpgrade(t *testing.T) {
+	l := newLabWith(t, netlab.PairOptions{MTU: 9000})
+	attach := []string{"attach", l.dev()}
+	l.attach("--rate", never, "--burst", "5")
+	l.wantPassed(udp(flooder), 10, 5)
+	l.outdate()
+	k := newKiller(t, duration(func() { l.must(attach...) }))
+	killed := 0
+	for range killTries {
+		l.outdate()
+		stop := l.watchProgram()
+		if k.strike(l.command(attach...)) {
+			killed++
+		}
+		l.wantPassed(udp(flooder), 10, 0)
+		l.must(attach...)
+		if asked, none := stop(); none > 0 {
+			t.Errorf("no program on the interface in %d of %d looks", none, asked)
+		}
+		l.wantPassed(udp(flooder), 10, 0)
+		if got := l.status().Interfaces; len(got) != 1 || !got[0].Frags || got[0].ProgramID != l.programID() || outdated(l) {
+			t.Errorf("interfaces %+v", got)
+		}
 	}
 	t.Logf("killed %d of %d", killed, killTries)
 }

@@ -142,3 +142,35 @@ func checkTop(t *testing.T, l *lab, source string) {
 		t.Errorf("top (-want +got):\n%s", diff)
 	}
 }
+
+// TestBandwidth fills a burst of bytes: only whole packets pass, of any size that still fits.
+func TestBandwidth(t *testing.T) {
+	const burst = 1000
+	l := newLab(t)
+	l.attach("--bandwidth", "1B/s", "--bandwidth-burst", "1000").wantNote(t, "no packet larger than that can pass")
+	l.wantPassed(udp(flooder), 30, burst/ipLength)
+	s := l.stats()
+	fits := uint64(burst / ipLength)
+	if got, want := s.Policies[0].Pass, (packets{fits, fits * ipLength}); got != want {
+		t.Errorf("passed %+v, want %+v", got, want)
+	}
+	if got := s.Reasons["over_byte_limit"]; got != 30-fits {
+		t.Errorf("%d over the byte limit, want %d", got, 30-fits)
+	}
+}
+
+// TestDryRun decides and counts as always, and drops nothing.
+func TestDryRun(t *testing.T) {
+	l := newLab(t)
+	l.attach("--rate", never, "--burst", "5", "--dry-run")
+	l.must("block", modest)
+	l.wantPassed(udp(flooder), 20, 20)
+	l.wantPassed(udp(modest), 10, 10)
+	s := l.stats()
+	if want := (packets{25, 25 * ipLength}); s.WouldDrop != want || s.Drop != (packets{}) {
+		t.Errorf("would drop %+v and dropped %+v, want %+v and nothing", s.WouldDrop, s.Drop, want)
+	}
+	l.attach("--dry-run=false")
+	l.wantPassed(udp(flooder), 20, 0)
+	l.wantPassed(udp(modest), 10, 0)
+}

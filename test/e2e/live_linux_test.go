@@ -59,6 +59,34 @@ func TestChangesDuringFlood(t *testing.T) {
 	}
 }
 
+// TestDefaultDuringFlood changes the limit of everybody. A source that was limited to next to
+// nothing is free at once when its limit is raised: what it owed is cut to the new burst.
+func TestDefaultDuringFlood(t *testing.T) {
+	l := newLab(t)
+	l.attach("--rate", "1kpps", "--burst", "100")
+	f := l.startFlood(udp(flooder))
+	for _, step := range []struct {
+		args   string
+		passes bool
+	}{
+		{"--rate " + never + " --burst 1", false},
+		{"--rate 100Mpps", true},
+		{"--rate off --bandwidth 1B/s --bandwidth-burst 1", false},
+		{"--bandwidth off", true},
+	} {
+		l.must(append([]string{"set", "default"}, strings.Fields(step.args)...)...)
+		f.mark() // the burst of 1 may pass in it
+		sent, arrived := f.mark()
+		want := uint64(0)
+		if step.passes {
+			want = sent
+		}
+		if got := arrived.Total().Packets; got != want {
+			t.Errorf("after %s: %d of %d packets passed, want %d", step.args, got, sent, want)
+		}
+	}
+}
+
 // TestRuleEnds has no process of headgate while a rule comes to its end.
 func TestRuleEnds(t *testing.T) {
 	const lasts = 2 * time.Second
