@@ -57,20 +57,22 @@ func macro(t *testing.T, text, name string) uint64 {
 func TestConstantsEqualMacros(t *testing.T) {
 	abi := header(t, "abi.h")
 	for name, got := range map[string]uint64{
-		"MAX_POLICIES":    uint64(bpf.MaxPolicies),
-		"NAME_LEN":        uint64(bpf.NameLen),
-		"LOSS_SLOTS":      bpf.LossSlots,
-		"FOREVER":         bpf.Forever,
-		"CLOCK_SLACK_NS":  bpf.ClockSlackNs,
-		"SHIFT_BITS":      bpf.ShiftBits,
-		"RECENT_BITS":     bpf.RecentBits,
-		"POLICY_SHARED":   bpf.PolicyShared,
-		"POLICY_PROTO":    bpf.PolicyProto,
-		"POLICY_PORTS":    bpf.PolicyPorts,
-		"POLICY_SYN":      bpf.PolicySyn,
-		"CONFIG_DRY_RUN":  bpf.ConfigDryRun,
-		"CONFIG_CURRENT":  bpf.ConfigCurrent,
-		"CONFIG_FALLBACK": bpf.ConfigFallback,
+		"MAX_POLICIES":     uint64(bpf.MaxPolicies),
+		"NAME_LEN":         uint64(bpf.NameLen),
+		"LOSS_SLOTS":       bpf.LossSlots,
+		"FOREVER":          bpf.Forever,
+		"CLOCK_SLACK_NS":   bpf.ClockSlackNs,
+		"SHIFT_BITS":       bpf.ShiftBits,
+		"RECENT_BITS":      bpf.RecentBits,
+		"POLICY_ID_BITS":   bpf.PolicyIDBits,
+		"BUCKET_KEY_SHORT": bpf.BucketKeyShort,
+		"POLICY_SHARED":    bpf.PolicyShared,
+		"POLICY_PROTO":     bpf.PolicyProto,
+		"POLICY_PORTS":     bpf.PolicyPorts,
+		"POLICY_SYN":       bpf.PolicySyn,
+		"CONFIG_DRY_RUN":   bpf.ConfigDryRun,
+		"CONFIG_CURRENT":   bpf.ConfigCurrent,
+		"CONFIG_FALLBACK":  bpf.ConfigFallback,
 	} {
 		if want := macro(t, abi, name); got != want {
 			t.Errorf("%s is %d in Go and %d in C", name, got, want)
@@ -133,9 +135,9 @@ func TestSizes(t *testing.T) {
 	if inner := spec.Maps[bpf.MapConfigs].InnerMap; uintptr(inner.ValueSize) != unsafe.Sizeof(bpf.Config{}) {
 		t.Errorf("a configuration has %d bytes in C, %d in Go", inner.ValueSize, unsafe.Sizeof(bpf.Config{}))
 	}
-	// An element of the bucket map is two cache lines, with the 48 bytes that are the kernel's.
-	if got := (unsafe.Sizeof(bpf.BucketKey{})+7)/8*8 + unsafe.Sizeof(bpf.Bucket{}); got != 128-48 {
-		t.Errorf("key and value are %d bytes, want %d", got, 128-48)
+	// A short key has the policy and the first half of an IPv6 address.
+	if got := unsafe.Offsetof(bpf.BucketKey{}.Addr) + 8; got != bpf.BucketKeyShort {
+		t.Errorf("half an address ends at byte %d of a key, want %d", got, bpf.BucketKeyShort)
 	}
 	if got := binary.Size(bpf.Event{}); got != 56 {
 		t.Errorf("an event has %d bytes, want 56", got)

@@ -100,10 +100,11 @@ const (
 	DimensionLen     = kernelDimensionDIMENSION_LEN
 )
 
-// Families in a BucketKey.
+// Families of a packet, and above PolicyIDBits of a BucketKey's Policy.
 const (
-	FamilyIPv4 = kernelFamilyFAMILY_IPV4
-	FamilyIPv6 = kernelFamilyFAMILY_IPV6
+	FamilyIPv4      = kernelFamilyFAMILY_IPV4
+	FamilyIPv6      = kernelFamilyFAMILY_IPV6
+	FamilyLinkLocal = kernelFamilyFAMILY_LINK_LOCAL // of keys only
 )
 
 // Constants that C has as macros; a test compares them with the header.
@@ -115,6 +116,9 @@ const (
 	ClockSlackNs = 1 << 34
 	ShiftBits    = 6
 	RecentBits   = 20
+
+	PolicyIDBits   = 16
+	BucketKeyShort = 12 // bytes
 
 	PolicyShared = 1 << 0
 	PolicyProto  = 1 << 1

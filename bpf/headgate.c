@@ -47,22 +47,32 @@ static __always_inline const struct config *config_at_time(__u64 now)
 	return config;
 }
 
-/* The source that is charged. Link-local addresses count whole: neighbours share one prefix. */
+static __always_inline bool is_link_local(const struct packet *packet)
+{
+	return (packet->addr[0] & bpf_htonl(0xffc00000)) == bpf_htonl(0xfe800000);
+}
+
+/*
+ * The source that is charged. Neighbours share the prefix fe80::/64, so of link-local addresses it
+ * is the interface identifier that tells them apart.
+ */
 static __always_inline void set_key(struct walk *walk, const struct config *config)
 {
 	const struct packet *packet = &walk->packet;
-	struct bucket_key *key = &walk->key;
+	__be32 *addr = walk->key.addr;
+	__u32 family = packet->family;
 
-	key->family = packet->family;
-	if (packet->family == FAMILY_IPV4) {
-		key->addr[0] = packet->addr[0] & config->mask4;
-		return;
+	if (family == FAMILY_IPV4) {
+		addr[0] = packet->addr[0] & config->mask4;
+	} else if (is_link_local(packet)) {
+		family = FAMILY_LINK_LOCAL;
+		addr[0] = packet->addr[2];
+		addr[1] = packet->addr[3];
+	} else {
+		for (int i = 0; i < 4; i++)
+			addr[i] = packet->addr[i] & config->mask6[i];
 	}
-	__builtin_memcpy(key->addr, packet->addr, sizeof(key->addr));
-	if ((packet->addr[0] & bpf_htonl(0xffc00000)) == bpf_htonl(0xfe800000))
-		return;
-	for (int i = 0; i < 4; i++)
-		key->addr[i] &= config->mask6[i];
+	walk->family = family << POLICY_ID_BITS;
 }
 
 static __always_inline struct decision decide_frame(struct xdp_md *ctx, __u32 frame,

@@ -89,13 +89,15 @@ func TestPrefixLengths(t *testing.T) {
 		{"IPv6 /0", 32, 0, "ff00::1", "", "::"},
 		// Neighbours have one prefix, and are not one source.
 		{"link-local", 32, 64, "fe80::1", "fe80::2", "fe80::1"},
-		{"last link-local", 32, 64, "febf:ffff::1", "febf:ffff::2", "febf:ffff::1"},
+		{"last link-local", 32, 64, "febf:ffff::1", "febf:ffff::2", "fe80::1"},
+		{"link-local, whole IPv6 address", 32, 128, "fe80::1", "fe80::2", "fe80::1"},
 		{"after link-local", 32, 64, "fec0::1", "fec0:0:0:1::", "fec0::"},
 		{"IPv4-mapped", 32, 64, "::ffff:203.0.113.1", bob, alice},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			lab := newLab(t)
+			progtest.NeedRoot(t)
+			lab := progtest.New(t, progtest.Options{LongKeys: tt.six > 64})
 			lab.Configure(func(c *policymap.Config) { c.IPv4Prefix, c.IPv6Prefix = tt.four, tt.six })
 			lab.SetDefault(progtest.Packets("1pps", 1))
 			wantRuns(t, lab, underLimit, udp6(tt.same))

@@ -33,11 +33,9 @@ type kernelBucket struct {
 }
 
 type kernelBucketKey struct {
-	_        structs.HostLayout
-	Addr     [4]uint32
-	PolicyId uint16
-	Family   uint8
-	Pad      uint8
+	_      structs.HostLayout
+	Policy uint32
+	Addr   [4]uint32
 }
 
 type kernelConfig struct {
@@ -111,8 +109,9 @@ type kernelEvent struct {
 type kernelFamily uint32
 
 const (
-	kernelFamilyFAMILY_IPV4 kernelFamily = 4
-	kernelFamilyFAMILY_IPV6 kernelFamily = 6
+	kernelFamilyFAMILY_IPV4       kernelFamily = 4
+	kernelFamilyFAMILY_IPV6       kernelFamily = 6
+	kernelFamilyFAMILY_LINK_LOCAL kernelFamily = 7
 )
 
 type kernelGcra struct {

@@ -20,15 +20,20 @@ import (
 
 // The program decides as the model does, whatever comes in whatever order, and counts the same.
 func TestProgramEqualsModel(t *testing.T) {
+	t.Run("short keys", func(t *testing.T) { equalsModel(t, false, []int{64, 64, 56, 48}) })
+	t.Run("long keys", func(t *testing.T) { equalsModel(t, true, []int{64, 64, 128, 48}) })
+}
+
+func equalsModel(t *testing.T, longKeys bool, ipv6Prefixes []int) {
 	progtest.NeedRoot(t)
 	// The buckets of all runs stay, and none may be forgotten.
-	lab := progtest.New(t, progtest.Options{Sources: 1 << 17})
+	lab := progtest.New(t, progtest.Options{Sources: 1 << 17, LongKeys: longKeys})
 	rapid.Check(t, func(t *rapid.T) {
 		lab := lab.For(t)
 		lab.DeleteAll()
 		c := comparison{T: t, lab: lab, model: progtest.NewModel(), before: lab.Counts()}
 		lab.SetClock(rapid.OneOf(rapid.Just(progtest.Start), rapid.Uint64Range(1, 1<<55)).Draw(t, "start"))
-		c.configure()
+		c.configure(ipv6Prefixes)
 		for range rapid.IntRange(1, 4).Draw(t, "changes") {
 			c.change()
 			for range rapid.IntRange(1, 40).Draw(t, "packets") {
@@ -48,11 +53,11 @@ type comparison struct {
 }
 
 // configure draws what all policies have in common, and the first of them.
-func (c *comparison) configure() {
+func (c *comparison) configure(ipv6Prefixes []int) {
 	c.lab.Configure(func(config *policymap.Config) {
 		config.DryRun = rapid.IntRange(0, 9).Draw(c.T, "dry run") == 0
 		config.IPv4Prefix = rapid.SampledFrom([]int{32, 32, 24, 0}).Draw(c.T, "IPv4 prefix")
-		config.IPv6Prefix = rapid.SampledFrom([]int{64, 64, 128, 48}).Draw(c.T, "IPv6 prefix")
+		config.IPv6Prefix = rapid.SampledFrom(ipv6Prefixes).Draw(c.T, "IPv6 prefix")
 		config.ValidUntil = policymap.Forever
 	})
 	c.setPolicies(rapid.IntRange(1, 8).Draw(c.T, "policies"))

@@ -15,7 +15,7 @@ import (
 func fullLab(tb testing.TB, overflow policymap.Overflow, burst uint64) *progtest.Lab {
 	tb.Helper()
 	progtest.NeedRoot(tb)
-	lab := progtest.New(tb, progtest.Options{Sources: 2, Fixed: true})
+	lab := progtest.New(tb, progtest.Options{Sources: 2, Fixed: true, LongKeys: true})
 	lab.Configure(func(c *policymap.Config) { c.Overflow = overflow })
 	lab.SetDefault(progtest.Packets("1pps", burst))
 	pinned(lab, udp(alice), 1)
@@ -86,7 +86,7 @@ func TestCase10InsertsBackOff(t *testing.T) {
 	lab := fullLab(t, policymap.OverflowPass, 3)
 	stranger := udp("192.0.2.1")
 	wantCounts(t, pinned(lab, stranger, 1), counts(100, map[progtest.Outcome]int{untrackedPass: 1}))
-	key := bpf.BucketKey{PolicyId: lab.PolicyID("default"), Family: uint8(bpf.FamilyIPv4)}
+	key := bpf.BucketKey{Policy: uint32(bpf.FamilyIPv4)<<bpf.PolicyIDBits | uint32(lab.PolicyID("default"))}
 	key.Addr[0] = wireAddr(alice)
 	if err := lab.Map(bpf.MapBuckets).Delete(&key); err != nil {
 		t.Fatal(err)

@@ -157,6 +157,9 @@ func (i *Instance) openMap(name string, spec *ebpf.MapSpec) error {
 	}
 	i.maps[name] = m
 	spec.MaxEntries = m.MaxEntries()
+	if name == bpf.MapBuckets {
+		bucketmap.MatchKeys(spec, m)
+	}
 	if err := spec.Compatible(m); err != nil {
 		return i.incompatible(err)
 	}

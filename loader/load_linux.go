@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/policymap"
 )
 
@@ -64,7 +65,11 @@ func newCollection(o Options, maps map[string]*ebpf.Map) (*ebpf.Collection, erro
 	for name, m := range maps {
 		spec.Maps[name].MaxEntries = m.MaxEntries()
 	}
+	if buckets := maps[bpf.MapBuckets]; buckets != nil {
+		bucketmap.MatchKeys(spec.Maps[bpf.MapBuckets], buckets)
+	}
 	if maps == nil {
+		bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], o.IPv6Prefix)
 		spec.Maps[bpf.MapBuckets].MaxEntries = sources(o)
 		spec.Maps[bpf.MapRules4].MaxEntries = o.MaxRules
 		spec.Maps[bpf.MapRules6].MaxEntries = o.MaxRules

@@ -83,6 +83,9 @@ type Options struct {
 	// that exists keeps its own.
 	MaxSources, MaxRules uint32
 
+	// IPv6Prefix is the longest prefix that a new instance has to tell IPv6 sources apart by.
+	IPv6Prefix int
+
 	// Notice, where not nil, is told what was done that the user did not ask for.
 	Notice func(string)
 }

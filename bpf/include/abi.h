@@ -51,6 +51,7 @@ enum dimension {
 enum family {
 	FAMILY_IPV4 = 4,
 	FAMILY_IPV6 = 6,
+	FAMILY_LINK_LOCAL = 7, /* in bucket keys: IPv6, keyed whole */
 };
 
 /*
@@ -181,17 +182,21 @@ struct global {
 	__u8 build[32]; /* SHA-256 of the object that is loaded */
 };
 
-/* addr is an IPv4 address in the first word, or an IPv6 one, cut to its prefix. */
+/*
+ * A (policy, source). addr is an IPv4 address in the first word, an IPv6 one cut to its prefix, or
+ * the interface identifier of a link-local one in the first two words. Where the prefixes are of
+ * 64 bits at most, the map is made with keys of BUCKET_KEY_SHORT bytes, which cost less to hash.
+ */
 struct bucket_key {
+	__u32 policy; /* its id, and above POLICY_ID_BITS the family: one word, written at once */
 	__be32 addr[4];
-	__u16 policy_id;
-	__u8 family;
-	__u8 _pad;
 };
 
+#define POLICY_ID_BITS   16
+#define BUCKET_KEY_SHORT 12
+
 /*
- * The state of one (policy, source). With the key and the kernel's own 48 bytes an element of
- * the map is 128 bytes. What has passed is the sum of pass and recent.
+ * The state of one (policy, source). What has passed is the sum of pass and recent.
  */
 struct bucket {
 	__u64 tat[DIMENSION_LEN]; /* theoretical arrival time, in ticks of the limit */
@@ -258,7 +263,6 @@ struct event {
 };
 
 _Static_assert(sizeof(struct bucket_key) == 20, "no padding that nobody sets");
-_Static_assert(sizeof(struct bucket) == 56, "with its key and the kernel's own a bucket fills two cache lines");
 _Static_assert(sizeof(struct event) == 56, "no padding that nobody sets");
 _Static_assert((LOSS_SLOTS & (LOSS_SLOTS - 1)) == 0, "taken as a mask");
 

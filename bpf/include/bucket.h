@@ -34,10 +34,13 @@ static __always_inline void adopt_dimension(struct bucket *bucket, const struct 
  * limit and clamps the debt to this burst, so that a raised limit helps at once. One CPU does it;
  * false says that another is at it just now.
  */
-static __noinline bool adopt(struct bucket *bucket, const struct limit *limit, __u64 now)
+__noinline int adopt(struct bucket *bucket, const struct limit *limit, __u64 now)
 {
-	__u64 was = *(volatile __u64 *)&bucket->fingerprint;
+	__u64 was;
 
+	if (!bucket || !limit)
+		return false;
+	was = *(volatile __u64 *)&bucket->fingerprint;
 	if (was == limit->fingerprint)
 		return true;
 	if (was == CONVERTING ||
@@ -49,24 +52,32 @@ static __noinline bool adopt(struct bucket *bucket, const struct limit *limit, _
 	return true;
 }
 
+/* Puts a new bucket into the map, if there is none. Returns 0 where it did. */
+__noinline int insert_bucket(const struct bucket_key *key, const struct limit *limit, __u64 now)
+{
+	struct bucket fresh = {};
+
+	if (!key || !limit)
+		return -1;
+	fresh.tat[DIMENSION_PACKETS] = now << shift_of(limit->fingerprint, DIMENSION_PACKETS);
+	fresh.tat[DIMENSION_BYTES] = now << shift_of(limit->fingerprint, DIMENSION_BYTES);
+	fresh.fingerprint = limit->fingerprint;
+	return bpf_map_update_elem(&buckets, key, &fresh, BPF_NOEXIST);
+}
+
 /*
  * Makes a bucket. Another CPU may do so at the same time: BPF_NOEXIST lets the first win, and
  * looking up again makes both use that one.
  */
-static __always_inline struct bucket *insert_bucket(const struct bucket_key *key,
-						    const struct limit *limit,
-						    struct counters *counters, __u64 now)
+static __always_inline struct bucket *new_bucket(const struct bucket_key *key,
+						 const struct limit *limit,
+						 struct counters *counters, __u64 now)
 {
-	struct bucket fresh = {
-		.tat = {now << shift_of(limit->fingerprint, DIMENSION_PACKETS),
-			now << shift_of(limit->fingerprint, DIMENSION_BYTES)},
-		.fingerprint = limit->fingerprint,
-	};
 	struct bucket *bucket;
 
 	if (now < counters->next_insert)
 		return NULL;
-	bpf_map_update_elem(&buckets, key, &fresh, BPF_NOEXIST);
+	insert_bucket(key, limit, now);
 	bucket = bpf_map_lookup_elem(&buckets, key);
 	if (!bucket)
 		counters->next_insert = now + INSERT_BACKOFF_NS;
@@ -86,13 +97,39 @@ static __always_inline enum reason bucket_fits(const struct bucket *bucket,
 	return REASON_UNDER_LIMIT;
 }
 
-/* Takes from one dimension; over is the reason for where it is over its limit. */
-static __always_inline enum reason take(const struct meter *m, struct bucket *bucket,
-					enum dimension dimension, struct receipt *receipt,
-					enum reason over)
+/*
+ * The tries after a first one that another CPU spoilt. Apart from that one, so that the verifier
+ * checks them once. It reads the clock anew, as time has passed. Returns an enum outcome.
+ */
+__noinline int take_again(struct bucket *bucket, const struct limit *limit,
+			  enum dimension dimension, __u32 units, struct receipt *receipt)
 {
-	switch (gcra_take(m, &bucket->tat[dimension], &bucket->fingerprint,
-			  &receipt->tat[dimension])) {
+	enum outcome outcome = OUTCOME_CONTENDED;
+	struct meter m;
+
+	if (!bucket || !limit || !receipt || dimension >= DIMENSION_LEN)
+		return outcome;
+	for (int i = 0; i < CAS_TRIES && outcome == OUTCOME_CONTENDED; i++) {
+		m = meter(limit, dimension, units, clock_read());
+		outcome = gcra_try(&m, &bucket->tat[dimension], &bucket->fingerprint,
+				   &receipt->tat[dimension]);
+	}
+	return outcome;
+}
+
+/* Takes from one dimension; over is the reason for where it is over its limit. */
+static __always_inline enum reason take(struct bucket *bucket, const struct limit *limit,
+					enum dimension dimension, __u32 units, __u64 now,
+					struct receipt *receipt, enum reason over)
+{
+	struct meter m = meter(limit, dimension, units, now);
+	enum outcome outcome;
+
+	outcome = gcra_try(&m, &bucket->tat[dimension], &bucket->fingerprint,
+			   &receipt->tat[dimension]);
+	if (outcome == OUTCOME_CONTENDED)
+		outcome = take_again(bucket, limit, dimension, units, receipt);
+	switch (outcome) {
 	case OUTCOME_TAKEN:
 		return REASON_UNDER_LIMIT;
 	case OUTCOME_OVER:
@@ -102,48 +139,49 @@ static __always_inline enum reason take(const struct meter *m, struct bucket *bu
 	}
 }
 
-static __always_inline void give_back(const struct meter *m, struct bucket *bucket,
-				      enum dimension dimension, const struct receipt *receipt)
+/* Gives back what is left of a charge in one dimension. Returns 0. */
+__noinline int give_back(struct bucket *bucket, const struct limit *limit, enum dimension dimension,
+			 __u32 units, const struct receipt *receipt)
 {
-	gcra_refund(m, &bucket->tat[dimension], &bucket->fingerprint, receipt->tat[dimension]);
+	if (!bucket || !limit || !receipt || dimension >= DIMENSION_LEN)
+		return 0;
+	for (int i = 0; i < CAS_TRIES; i++)
+		if (gcra_refund(limit, dimension, units, &bucket->tat[dimension],
+				&bucket->fingerprint, receipt->tat[dimension]))
+			break;
+	return 0;
 }
 
 /* Charges a packet to the bucket, or returns the reason why not and leaves it as it was. */
 static __always_inline enum reason bucket_take(struct bucket *bucket, const struct limit *limit,
 					       __u32 length, __u64 now, struct receipt *receipt)
 {
-	struct meter packets = meter(limit, DIMENSION_PACKETS, 1, now);
-	struct meter bytes = meter(limit, DIMENSION_BYTES, length, now);
+	bool packets = limit->gcra[DIMENSION_PACKETS].cost,
+	     bytes = limit->gcra[DIMENSION_BYTES].cost;
 	enum reason reason = REASON_UNDER_LIMIT;
 
 	/* Looking at the second before charging the first keeps a refused packet from writing. */
-	if (bytes.charge && packets.charge) {
+	if (packets && bytes)
 		reason = bucket_fits(bucket, limit, length, now);
-		if (reason != REASON_UNDER_LIMIT)
-			return reason;
-	}
-	if (packets.charge)
-		reason = take(&packets, bucket, DIMENSION_PACKETS, receipt,
+	if (reason == REASON_UNDER_LIMIT && packets)
+		reason = take(bucket, limit, DIMENSION_PACKETS, 1, now, receipt,
 			      REASON_OVER_PACKET_LIMIT);
-	if (reason != REASON_UNDER_LIMIT || !bytes.charge)
+	if (reason != REASON_UNDER_LIMIT || !bytes)
 		return reason;
-	reason = take(&bytes, bucket, DIMENSION_BYTES, receipt, REASON_OVER_BYTE_LIMIT);
-	if (reason != REASON_UNDER_LIMIT && packets.charge)
-		give_back(&packets, bucket, DIMENSION_PACKETS, receipt);
+	reason = take(bucket, limit, DIMENSION_BYTES, length, now, receipt, REASON_OVER_BYTE_LIMIT);
+	if (reason != REASON_UNDER_LIMIT && packets)
+		give_back(bucket, limit, DIMENSION_PACKETS, 1, receipt);
 	return reason;
 }
 
 /* Undoes a charge, as far as it has not drained by now. */
 static __always_inline void bucket_refund(struct bucket *bucket, const struct limit *limit,
-					  __u32 length, __u64 now, const struct receipt *receipt)
+					  __u32 length, const struct receipt *receipt)
 {
-	struct meter packets = meter(limit, DIMENSION_PACKETS, 1, now);
-	struct meter bytes = meter(limit, DIMENSION_BYTES, length, now);
-
-	if (packets.charge)
-		give_back(&packets, bucket, DIMENSION_PACKETS, receipt);
-	if (bytes.charge)
-		give_back(&bytes, bucket, DIMENSION_BYTES, receipt);
+	if (limit->gcra[DIMENSION_PACKETS].cost)
+		give_back(bucket, limit, DIMENSION_PACKETS, 1, receipt);
+	if (limit->gcra[DIMENSION_BYTES].cost)
+		give_back(bucket, limit, DIMENSION_BYTES, length, receipt);
 }
 
 #endif

@@ -42,7 +42,7 @@ static __always_inline struct decision peek_all(struct walk *walk, const struct 
 	for (__u32 i = 0; i < MAX_POLICIES; i++) {
 		if (!(matching & 1 << i))
 			continue;
-		reason = charge(walk, &config->policies[i], counters, NULL, refusal(config));
+		reason = charge_one(walk, &config->policies[i], counters, NULL, refusal(config));
 		if (reason != REASON_UNDER_LIMIT)
 			return refused_by(config, &config->policies[i], reason);
 	}
@@ -61,7 +61,8 @@ static __always_inline struct decision charge_all(struct walk *walk, const struc
 	for (__u32 i = 0; i < MAX_POLICIES; i++) {
 		if (!(matching & 1 << i))
 			continue;
-		reason = charge(walk, &config->policies[i], counters, &receipts[i], refusal(config));
+		reason = charge_one(walk, &config->policies[i], counters, &receipts[i],
+				    refusal(config));
 		if (reason != REASON_UNDER_LIMIT) {
 			decision = refused_by(config, &config->policies[i], reason);
 			break;
@@ -108,8 +109,8 @@ static __always_inline struct decision decide_dry(struct walk *walk, const struc
 	for (__u32 i = 0; i < MAX_POLICIES; i++) {
 		if (!(matching & 1 << i))
 			continue;
-		reason = charge(walk, &config->policies[i], counters, &counters->receipts[0],
-				VERDICT_WOULD_DROP);
+		reason = charge_one(walk, &config->policies[i], counters, &counters->receipts[0],
+				    VERDICT_WOULD_DROP);
 		if (reason == REASON_UNDER_LIMIT || decision.verdict != VERDICT_PASS)
 			continue;
 		decision.verdict = VERDICT_WOULD_DROP;

@@ -37,6 +37,7 @@ enum outcome {
 	OUTCOME_TAKEN,
 	OUTCOME_OVER,
 	OUTCOME_CONTENDED,
+	OUTCOME_CONVERTED,
 };
 
 static __always_inline __u8 shift_of(__u64 fingerprint, enum dimension dimension)
@@ -73,56 +74,46 @@ static __always_inline bool gcra_fits(const struct meter *m, __u64 tat)
 }
 
 /*
- * Whether the bucket is still in ticks of m. Asked after the TAT was read and before it is
- * swapped: then a conversion by another CPU is either seen here or makes the swap fail.
+ * One try to take, where tat is of a bucket with this fingerprint, and *written is the TAT that it
+ * leaves. The fingerprint is asked after the TAT was read and before it is swapped: a conversion
+ * by another CPU is then either seen here or makes the swap fail.
  */
-static __always_inline bool same_ticks(const struct meter *m, const __u64 *fingerprint)
+static __always_inline enum outcome gcra_try(const struct meter *m, __u64 *tat,
+					     const __u64 *fingerprint, __u64 *written)
 {
-	return *(const volatile __u64 *)fingerprint == m->fingerprint;
-}
+	__u64 old = *(volatile __u64 *)tat, new;
 
-/* Where it takes, *written is the TAT that it left. */
-static __always_inline enum outcome gcra_take(const struct meter *m, __u64 *tat,
-					      const __u64 *fingerprint, __u64 *written)
-{
-	__u64 old, new;
-
-	for (int i = 0; i < CAS_TRIES; i++) {
-		old = *(volatile __u64 *)tat;
-		if (!same_ticks(m, fingerprint))
-			return OUTCOME_CONTENDED;
-		if (!gcra_fits(m, old))
-			return OUTCOME_OVER;
-		new = m->now + gcra_debt(m, old) + m->charge;
-		if (__sync_val_compare_and_swap(tat, old, new) == old) {
-			*written = new;
-			return OUTCOME_TAKEN;
-		}
-	}
-	return OUTCOME_CONTENDED;
+	if (*(const volatile __u64 *)fingerprint != m->fingerprint)
+		return OUTCOME_CONVERTED;
+	if (!gcra_fits(m, old))
+		return OUTCOME_OVER;
+	new = m->now + gcra_debt(m, old) + m->charge;
+	if (__sync_val_compare_and_swap(tat, old, new) != old)
+		return OUTCOME_CONTENDED;
+	*written = new;
+	return OUTCOME_TAKEN;
 }
 
 /*
- * Gives back what is left of a charge. It drains from the moment when the packet came, last of
- * all that was owed then: at the TAT that it left, nothing is left, and before that at most what
- * is missing to there. Giving back more would let one too many pass. Reading the TAT before the
- * clock makes the swap fail where another CPU charges in between.
+ * Tries once to give back what is left of a charge; false says that it is worth another try. A
+ * charge drains from the moment when the packet came, last of all that was owed then: at the TAT
+ * that it left, nothing is left, and before that at most what is missing to there. Giving back
+ * more would let one too many pass. The TAT is read before the clock, so that the swap fails where
+ * another CPU charges in between.
  */
-static __always_inline void gcra_refund(const struct meter *m, __u64 *tat,
-					const __u64 *fingerprint, __u64 written)
+static __always_inline bool gcra_refund(const struct limit *limit, enum dimension dimension,
+					__u32 units, __u64 *tat, const __u64 *fingerprint,
+					__u64 written)
 {
-	__u64 old, left;
+	__u64 old = *(volatile __u64 *)tat;
+	struct meter m = meter(limit, dimension, units, clock_read());
+	__u64 left = written - m.now;
 
-	for (int i = 0; i < CAS_TRIES; i++) {
-		old = *(volatile __u64 *)tat;
-		left = written - (clock_read() << m->shift);
-		if ((__s64)left <= 0 || !same_ticks(m, fingerprint))
-			return;
-		if (left > m->charge)
-			left = m->charge;
-		if (__sync_val_compare_and_swap(tat, old, old - left) == old)
-			return;
-	}
+	if ((__s64)left <= 0 || *(const volatile __u64 *)fingerprint != m.fingerprint)
+		return true;
+	if (left > m.charge)
+		left = m.charge;
+	return __sync_val_compare_and_swap(tat, old, old - left) == old;
 }
 
 /*

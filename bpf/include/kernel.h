@@ -23,9 +23,9 @@ typedef __u64 __be64;
 typedef __u32 __wsum;
 
 typedef _Bool bool;
-#define true 1
+#define true  1
 #define false 0
-#define NULL ((void *)0)
+#define NULL  ((void *)0)
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
@@ -38,7 +38,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
-#define BPF_NOEXIST 1
+#define BPF_NOEXIST       1
 #define BPF_F_NO_PREALLOC 1
 
 enum xdp_action {

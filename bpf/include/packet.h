@@ -13,6 +13,7 @@
 
 #define MAX_VLAN_TAGS   2
 #define MAX_EXT_HEADERS 8
+#define NO_TYPE         0x10000 /* beyond all EtherTypes */
 
 #define IPV4_FRAGMENT_OFFSET 0x1fff
 #define IPV6_FRAGMENT_OFFSET 0xfff8
@@ -46,26 +47,26 @@ static __always_inline const void *pull(struct cursor *c, __u32 n)
 	return p;
 }
 
-/* The EtherType behind the VLAN tags in host order; 0 for a frame too short or with more tags. */
-static __always_inline __u16 parse_ethernet(struct cursor *c)
+/* The EtherType behind the VLAN tags, in host order. NO_TYPE: too short, or more tags than that. */
+static __always_inline __u32 parse_ethernet(struct cursor *c)
 {
 	const struct ethhdr *eth = pull(c, sizeof(*eth));
 	const struct vlan_hdr *tag;
-	__u16 type;
+	__u32 type;
 
 	if (!eth)
-		return 0;
+		return NO_TYPE;
 	type = bpf_ntohs(eth->h_proto);
 	for (int i = 0; i < MAX_VLAN_TAGS; i++) {
 		if (type != ETH_P_8021Q && type != ETH_P_8021AD)
 			return type;
 		tag = pull(c, sizeof(*tag));
 		if (!tag)
-			return 0;
+			return NO_TYPE;
 		type = bpf_ntohs(tag->h_vlan_encapsulated_proto);
 	}
 	/* The kernel strips priority tags without end, so passing these on would open a way around. */
-	return type == ETH_P_8021Q || type == ETH_P_8021AD ? 0 : type;
+	return type == ETH_P_8021Q || type == ETH_P_8021AD ? NO_TYPE : type;
 }
 
 static __always_inline bool proto_has_ports(__u8 proto)
@@ -238,7 +239,7 @@ __noinline int parse(struct xdp_md *ctx, __u32 frame, struct packet *packet)
 		.end = (void *)(long)ctx->data_end,
 		.left = frame,
 	};
-	__u16 type = parse_ethernet(&c);
+	__u32 type = parse_ethernet(&c);
 
 	if (!packet)
 		return REASON_MALFORMED;
@@ -248,7 +249,7 @@ __noinline int parse(struct xdp_md *ctx, __u32 frame, struct packet *packet)
 		return parse_ipv4(&c, packet);
 	case ETH_P_IPV6:
 		return parse_ipv6(&c, packet);
-	case 0:
+	case NO_TYPE:
 		return REASON_MALFORMED;
 	default:
 		return REASON_NOT_IP;

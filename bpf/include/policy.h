@@ -79,10 +79,10 @@ static __always_inline struct bucket *source_bucket(struct walk *walk, const str
 {
 	struct bucket *bucket;
 
-	walk->key.policy_id = policy->id;
+	walk->key.policy = walk->family | policy->id;
 	bucket = bpf_map_lookup_elem(&buckets, &walk->key);
 	if (!bucket)
-		bucket = insert_bucket(&walk->key, limit, counters, walk->now);
+		bucket = new_bucket(&walk->key, limit, counters, walk->now);
 	if (bucket)
 		return bucket;
 	*tracked = false;
@@ -109,18 +109,16 @@ static __always_inline enum reason ask(const struct walk *walk, struct bucket *b
  * receipt it is charged and counted, without one only asked about. A refusal is counted under
  * the verdict refused.
  */
-__noinline int charge(struct walk *walk, const struct policy *policy, struct counters *counters,
-		      struct receipt *receipt, enum verdict refused)
+static __always_inline enum reason charge(struct walk *walk, const struct policy *policy,
+					  struct counters *counters, struct receipt *receipt,
+					  enum verdict refused)
 {
 	bool ruled, own, tracked = true;
 	const struct limit *limit;
 	struct bucket *bucket;
 	enum reason reason;
-	__u32 slot;
+	__u32 slot = policy->slot;
 
-	if (!walk || !policy || !counters)
-		return REASON_UNDER_LIMIT;
-	slot = policy->slot;
 	ruled = is_ruled(walk, policy, &counters->ruling);
 	own = has_own_bucket(policy, ruled);
 	limit = ruled ? &counters->ruling.limit : &policy->limit;
@@ -145,6 +143,15 @@ __noinline int charge(struct walk *walk, const struct policy *policy, struct cou
 	return reason;
 }
 
+/* The same, for where several policies match: checked by the verifier once for all of them. */
+__noinline int charge_one(struct walk *walk, const struct policy *policy, struct counters *counters,
+			  struct receipt *receipt, enum verdict refused)
+{
+	if (!walk || !policy || !counters)
+		return REASON_UNDER_LIMIT;
+	return charge(walk, policy, counters, receipt, refused);
+}
+
 /* Undoes what charge did for a packet that another policy then refused. Returns 0. */
 __noinline int refund(struct walk *walk, const struct policy *policy, struct counters *counters,
 		      const struct receipt *receipt)
@@ -162,12 +169,12 @@ __noinline int refund(struct walk *walk, const struct policy *policy, struct cou
 	limit = ruled ? &counters->ruling.limit : &policy->limit;
 	uncount_policy(counters, slot, VERDICT_PASS, walk->packet.length);
 
-	walk->key.policy_id = policy->id;
+	walk->key.policy = walk->family | policy->id;
 	bucket = own ? bpf_map_lookup_elem(&buckets, &walk->key) : shared_bucket(slot);
 	/* An own bucket that another CPU made since then was not charged. */
 	if (!bucket || (own && walk->untracked) || bucket->fingerprint != limit->fingerprint)
 		return 0;
-	bucket_refund(bucket, limit, walk->packet.length, walk->now, receipt);
+	bucket_refund(bucket, limit, walk->packet.length, receipt);
 	if (own)
 		uncount_pass(bucket, walk->packet.length);
 	return 0;

@@ -24,7 +24,8 @@ struct packet {
 struct walk {
 	__u64 now;
 	struct packet packet;
-	struct bucket_key key; /* the source; each policy sets its id */
+	__u32 family; /* as key.policy has it */
+	struct bucket_key key; /* the source; each policy sets its own id */
 	__u8 action; /* that the rules say; the limit of ACTION_LIMIT is in counters.ruling */
 	__u8 overflow;
 	bool untracked; /* a bucket could not be made */

@@ -125,6 +125,7 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 func (a *attaching) open() error {
 	options := a.g.options(a.env)
 	options.MaxSources, options.MaxRules = a.flags.maxSources, a.flags.maxRules
+	options.IPv6Prefix = a.flags.ipv6Prefix
 	for {
 		i, created, err := loader.Create(options)
 		if err != nil {
@@ -224,6 +225,10 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 		config.IPv4Prefix = f.ipv4Prefix
 	}
 	if a.given("ipv6-prefix") {
+		if most := a.instance.Buckets().MaxIPv6Prefix(); f.ipv6Prefix > most {
+			return config, usagef("--ipv6-prefix %d: this instance was made for at most %d bits; "+
+				"detach it and attach again to tell longer ones apart", f.ipv6Prefix, most)
+		}
 		config.IPv6Prefix = f.ipv6Prefix
 	}
 	if a.given("dry-run") {

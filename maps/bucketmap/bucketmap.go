@@ -13,7 +13,6 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/statmap"
-	"github.com/headgate/headgate/maps/wire"
 )
 
 // chunk is how many entries one system call reads at first.
@@ -52,8 +51,8 @@ func (m *Map) List() ([]Source, error) {
 			return err
 		}
 		source := Source{
-			Addr:     wire.ToAddr(key.Addr, key.Family),
-			PolicyID: key.PolicyId,
+			Addr:     addr(key),
+			PolicyID: uint16(key.Policy),
 			Pass:     pass,
 		}
 		losses.addTo(&source, bucket.Loss)
@@ -117,17 +116,25 @@ type entry struct {
 }
 
 func (m *Map) read(size int) ([]entry, error) {
+	if m.short() {
+		return readAs(m.buckets, size, shortKey.whole)
+	}
+	return readAs(m.buckets, size, func(k bpf.BucketKey) bpf.BucketKey { return k })
+}
+
+// readAs reads all entries of a map with keys of type K.
+func readAs[K any](buckets *ebpf.Map, size int, whole func(K) bpf.BucketKey) ([]entry, error) {
 	var cursor ebpf.MapBatchCursor
 	var entries []entry
-	keys, values := make([]bpf.BucketKey, size), make([]bpf.Bucket, size)
+	keys, values := make([]K, size), make([]bpf.Bucket, size)
 	for {
-		n, err := m.buckets.BatchLookup(&cursor, keys, values, nil)
+		n, err := buckets.BatchLookup(&cursor, keys, values, nil)
 		last := errors.Is(err, ebpf.ErrKeyNotExist)
 		if err != nil && !last {
 			return nil, err
 		}
 		for i := range n {
-			entries = append(entries, entry{keys[i], values[i]})
+			entries = append(entries, entry{whole(keys[i]), values[i]})
 		}
 		if last {
 			return entries, nil
@@ -148,7 +155,7 @@ func (m *Map) pass(key bpf.BucketKey, b bpf.Bucket) (statmap.Counter, error) {
 			break
 		}
 		time.Sleep(time.Microsecond)
-		err := m.buckets.Lookup(&key, &b)
+		err := m.lookup(key, &b)
 		if errors.Is(err, ebpf.ErrKeyNotExist) {
 			break
 		}

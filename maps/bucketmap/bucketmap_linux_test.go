@@ -39,7 +39,7 @@ func newMaps(t *testing.T, capacity uint32) (buckets, shared, losses *ebpf.Map) 
 func key(policy uint16, n int) bpf.BucketKey {
 	addr := netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})
 	words, family := wire.Addr(addr)
-	return bpf.BucketKey{Addr: words, Family: family, PolicyId: policy}
+	return bpf.BucketKey{Addr: words, Policy: uint32(family)<<bpf.PolicyIDBits | uint32(policy)}
 }
 
 // fill puts in n sources of a policy, each with its number as its count.

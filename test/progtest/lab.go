@@ -34,6 +34,7 @@ type Options struct {
 	Rules      int  // how many prefixes of each family there can be; 0 means 4096
 	EventBytes int  // size of the event ring, a power of two of whole pages; 0 means 64 KiB
 	Frags      bool // run the program for frames of several buffers
+	LongKeys   bool // keep whole IPv6 addresses apart, and not only their first 64 bits
 }
 
 // Lab is the loaded program with maps of its own. Parallel is how to run frames at the same time,
@@ -116,6 +117,9 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 			n = usual
 		}
 		spec.Maps[name].MaxEntries = uint32(n)
+	}
+	if !o.LongKeys {
+		bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], 64)
 	}
 	size(bpf.MapBuckets, o.Sources, 4096)
 	size(bpf.MapRules4, o.Rules, 4096)

@@ -50,7 +50,7 @@ func Parse(frame []byte) Packet {
 		return parse4(rest)
 	case etherType == 0x86dd:
 		return parse6(rest)
-	case etherType == 0 || isTag(etherType):
+	case isTag(etherType):
 		return malformed(rest)
 	}
 	return Packet{Reason: bpf.ReasonNotIP, Length: len(rest)}

@@ -197,7 +197,10 @@ func (w *walk) source() netip.Addr {
 	case addr.Is4():
 		bits = w.config.IPv4Prefix
 	case addr.IsLinkLocalUnicast():
-		return addr
+		// What is between the prefix fe80::/10 and the last 64 bits is 0 in any address that counts.
+		whole := addr.As16()
+		copy(whole[:8], []byte{0xfe, 0x80, 0, 0, 0, 0, 0, 0})
+		return netip.AddrFrom16(whole)
 	}
 	return netip.PrefixFrom(addr, bits).Masked().Addr()
 }
