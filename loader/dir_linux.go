@@ -75,6 +75,10 @@ func checkVersion(dir string) error {
 				"directory with --pin", ErrOtherVersion, dir, v, layoutVersion)
 		}
 	}
+	return notLoaded(dir)
+}
+
+func notLoaded(dir string) error {
 	return fmt.Errorf("%w at %s; `headgate attach IFACE --rate 10kpps` starts one", ErrNotLoaded, dir)
 }
 

@@ -45,7 +45,7 @@ func Create(o Options) (i *Instance, created bool, err error) {
 	if err := ensureBPFFS(o.Dir, o.Notice); err != nil {
 		return nil, false, err
 	}
-	lock, err := lockDir(o.Dir, o.LockWait)
+	lock, err := makeAndLock(o.Dir, o.LockWait)
 	if err != nil {
 		return nil, false, err
 	}

@@ -12,17 +12,32 @@ import (
 // lockPoll is how often a held lock is tried again.
 const lockPoll = 20 * time.Millisecond
 
-// lockDir makes dir and locks it, so that one command at a time changes an instance. The kernel
-// gives the lock back when the process ends, however it does. Closing the file unlocks.
-func lockDir(dir string, wait time.Duration) (*os.File, error) {
+// makeAndLock makes dir where it is not there, and locks it.
+func makeAndLock(dir string, wait time.Duration) (*os.File, error) {
 	deadline := time.Now().Add(wait)
 	for {
 		if err := os.MkdirAll(dir, dirMode); err != nil {
 			return nil, fmt.Errorf("make %s: %w", dir, privilege(err))
 		}
+		f, err := lockUntil(dir, deadline)
+		if errors.Is(err, ErrNotLoaded) {
+			continue // removed by a detach in between
+		}
+		return f, err
+	}
+}
+
+// lockDir locks dir, so that one command at a time changes an instance. The kernel gives the lock
+// back when the process ends, however it does. Closing the file unlocks.
+func lockDir(dir string, wait time.Duration) (*os.File, error) {
+	return lockUntil(dir, time.Now().Add(wait))
+}
+
+func lockUntil(dir string, deadline time.Time) (*os.File, error) {
+	for {
 		f, err := os.Open(dir)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // removed by a detach in between
+			return nil, notLoaded(dir)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", dir, privilege(err))

@@ -12,18 +12,18 @@ import (
 // TestLock needs no bpf file system: a lock is on a directory.
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "hg")
-	held, err := lockDir(dir, 0)
+	held, err := makeAndLock(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, wait := range []time.Duration{0, 3 * lockPoll} {
-		_, err := lockDir(dir, wait)
+		_, err := makeAndLock(dir, wait)
 		if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "wait longer with --lock-wait") {
 			t.Errorf("wait %s: error %v, want %v", wait, err, ErrLocked)
 		}
 	}
 	held.Close()
-	again, err := lockDir(dir, 0)
+	again, err := makeAndLock(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestLock(t *testing.T) {
 // gets the lock of the new one, not of the one that nobody sees.
 func TestLockOfRemovedDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "hg")
-	held, err := lockDir(dir, 0)
+	held, err := makeAndLock(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestLockOfRemovedDirectory(t *testing.T) {
 	var got *os.File
 	go func() {
 		var err error
-		got, err = lockDir(dir, time.Minute)
+		got, err = makeAndLock(dir, time.Minute)
 		waiting <- err
 	}()
 	if err := os.Remove(dir); err != nil {
@@ -56,8 +56,33 @@ func TestLockOfRemovedDirectory(t *testing.T) {
 	if !sameFile(got, dir) {
 		t.Error("the lock is on a directory that is gone")
 	}
-	if _, err := lockDir(dir, 0); !errors.Is(err, ErrLocked) {
+	if _, err := makeAndLock(dir, 0); !errors.Is(err, ErrLocked) {
 		t.Errorf("error %v, want %v", err, ErrLocked)
+	}
+}
+
+// TestLockOfRemovedInstance has a detach remove what a command waits for: there is nothing to lock
+// any more, and nothing is made again.
+func TestLockOfRemovedInstance(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "hg")
+	held, err := makeAndLock(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error)
+	go func() {
+		_, err := lockDir(dir, time.Minute)
+		waiting <- err
+	}()
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	held.Close()
+	if err := <-waiting; !errors.Is(err, ErrNotLoaded) {
+		t.Errorf("error %v, want %v", err, ErrNotLoaded)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("stat: %v", err)
 	}
 }
 
@@ -66,7 +91,7 @@ func TestLockErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockDir(filepath.Join(file, "hg"), 0); err == nil {
+	if _, err := makeAndLock(filepath.Join(file, "hg"), 0); err == nil {
 		t.Error("no error for a directory below a file")
 	}
 }

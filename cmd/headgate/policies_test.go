@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,7 +104,7 @@ func TestConfigInForce(t *testing.T) {
 			t.Errorf("%s: the one with %d, want %d; %v", tt.name, got.IPv4Prefix, tt.want, err)
 		}
 	}
-	if _, err := configInForce(fakeConfigs{err: errBroken}, 0); err != errBroken {
+	if _, err := configInForce(fakeConfigs{err: errBroken}, 0); !errors.Is(err, errBroken) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
 	"time"
@@ -97,7 +98,7 @@ type brokenRules struct{}
 func (brokenRules) Get(netip.Prefix) ([]rulemap.Rule, error) { return nil, errBroken }
 
 func TestLongestMatchError(t *testing.T) {
-	if _, _, err := longestMatch(brokenRules{}, netip.MustParsePrefix("192.0.2.1/32")); err != errBroken {
+	if _, _, err := longestMatch(brokenRules{}, netip.MustParsePrefix("192.0.2.1/32")); !errors.Is(err, errBroken) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -113,10 +113,13 @@ func quiet(ifname string) error { return setIPv6(ifname, "disable_ipv6", 1) }
 func setIPv6(ifname, setting string, value int) error {
 	path := filepath.Join("/proc/sys/net/ipv6/conf", ifname, setting)
 	err := os.WriteFile(path, []byte(strconv.Itoa(value)), 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, absent := os.Stat("/proc/sys/net/ipv6"); absent != nil {
-			return nil
-		}
+	if errors.Is(err, fs.ErrNotExist) && !kernelHasIPv6() {
+		return nil
 	}
 	return err
+}
+
+func kernelHasIPv6() bool {
+	_, err := os.Stat("/proc/sys/net/ipv6")
+	return err == nil
 }

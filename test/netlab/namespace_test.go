@@ -79,7 +79,7 @@ func TestDoPanic(t *testing.T) {
 			t.Errorf("in %s, want %s", got, home)
 		}
 	}()
-	ns.Do(func() error { panic("boom") })
+	_ = ns.Do(func() error { panic("boom") })
 }
 
 // TestNewIsEmpty checks that a namespace has its own interfaces, and a loopback
@@ -244,5 +244,5 @@ func fsType(t *testing.T, dir string) int64 {
 	if err := unix.Statfs(dir, &stat); err != nil {
 		t.Fatal(err)
 	}
-	return int64(stat.Type)
+	return stat.Type
 }

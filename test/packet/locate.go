@@ -19,11 +19,10 @@ type Layout struct {
 // does not look at what follows, so behind IPv6 extension headers Proto is the
 // number of the first of them.
 func Locate(frame []byte) (Layout, bool) {
-	at, etherType := etherHeaderLen, uint16(0)
-	if len(frame) < at {
+	if len(frame) < etherHeaderLen {
 		return Layout{}, false
 	}
-	etherType = get16(frame[12:])
+	at, etherType := etherHeaderLen, get16(frame[12:])
 	for range 2 {
 		if !isTag(etherType) || len(frame) < at+vlanHeaderLen {
 			break
@@ -80,7 +79,7 @@ func (l Layout) addresses(frame []byte) []byte {
 // checksumField returns the transport checksum of the frame, in place, or nil
 // when there is none that covers the IP addresses.
 func (l Layout) checksumField(frame []byte) []byte {
-	offset := 0
+	var offset int
 	switch {
 	case l.fragment:
 		return nil

@@ -73,7 +73,7 @@ func (t TCP) encode(body []byte, a around) []byte {
 	if t.Window == 0 {
 		put16(h[14:], 0xffff)
 	}
-	d := append(h, body...)
+	d := slices.Concat(h, body)
 	put16(d[tcpChecksumAt:], override(t.Checksum, pseudoChecksum(a.pseudo, protoTCP, d)))
 	return d
 }

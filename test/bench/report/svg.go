@@ -71,7 +71,7 @@ func (p *plot) open(r *Report) {
 	fmt.Fprintf(p.out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img">`+"\n",
 		p.width, p.height, p.width, p.height)
 	fmt.Fprintln(p.out, "<title>ns per packet by program</title>")
-	fmt.Fprint(p.out, svgStyle)
+	fmt.Fprintf(p.out, "%s", svgStyle)
 	fmt.Fprintf(p.out, `<rect class="card" x="0.5" y="0.5" width="%.0f" height="%.0f" rx="6"/>`+"\n",
 		p.width-1, p.height-1)
 	p.text(margin, 26, "title", "ns per packet (minimum of all rounds, net)")

@@ -56,7 +56,7 @@ func (ps Policies) Table(p *Page) {
 	columns = append(columns, left("ACTION"), right("ID"))
 	var rows [][]string
 	for _, policy := range ps {
-		row := append([]string{policy.Name, policy.Match.String(), policy.Key}, policy.Limit.cells()...)
+		row := append([]string{policy.Name, policy.Match.String(), policy.Key}, policy.cells()...)
 		rows = append(rows, append(row, policy.Action, strconv.Itoa(int(policy.ID))))
 	}
 	p.Grid(columns, rows)

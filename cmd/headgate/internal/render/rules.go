@@ -31,7 +31,7 @@ func (rs Rules) Table(p *Page) {
 	columns = append(columns, left("POLICY"), right("EXPIRES"), left("ORIGIN"))
 	rows := make([][]string, 0, len(rs))
 	for _, r := range rs {
-		row := append([]string{r.Prefix, r.Action}, r.Limit.cells()...)
+		row := append([]string{r.Prefix, r.Action}, r.cells()...)
 		rows = append(rows, append(row, orDash(r.Policy), r.expiry(), r.Origin))
 	}
 	p.Grid(columns, rows)
