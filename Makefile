@@ -63,13 +63,14 @@ lint: ## Check format, vet, and the linter's rules; needs clang-format-19
 
 .PHONY: man
 man: build ## Write the man pages to docs/man
-	./$(BIN) man docs/man
+	env -u HEADGATE_PIN ./$(BIN) man docs/man
 
 .PHONY: install
 install: build ## Install the program, man pages and systemd unit below PREFIX (/usr/local)
 	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/headgate
 	install -d $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 0644 docs/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
+	install -D -m 0644 deploy/headgate.service $(DESTDIR)$(PREFIX)/lib/systemd/system/headgate.service
 
 .PHONY: clean
 clean: ## Remove what was built

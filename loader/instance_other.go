@@ -82,3 +82,6 @@ func CheckInterfaces([]string) ([]int, error) { return nil, errNotLinux() }
 
 // Attachments says that it needs Linux.
 func (*Instance) Attachments() ([]Attachment, error) { return nil, errNotLinux() }
+
+// KernelRelease says that there is no kernel that could limit packets.
+func KernelRelease() string { return "not Linux" }

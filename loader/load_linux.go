@@ -99,10 +99,10 @@ func loadError(err error) error {
 	switch {
 	case errors.Is(err, ebpf.ErrNotSupported):
 		return fmt.Errorf("load the program into Linux %s: %w: %w; headgate needs Linux %s or later",
-			kernelRelease(), ErrUnsupported, err, minKernel)
+			KernelRelease(), ErrUnsupported, err, minKernel)
 	case errors.As(err, &verifier):
 		return fmt.Errorf("the verifier of Linux %s refuses the program, please report this: %w",
-			kernelRelease(), err)
+			KernelRelease(), err)
 	default:
 		return fmt.Errorf("load the program: %w", privilege(err))
 	}

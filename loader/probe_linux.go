@@ -43,7 +43,7 @@ func probe(features []feature) error {
 	for _, f := range features {
 		if errors.Is(f.probe(), ebpf.ErrNotSupported) {
 			return fmt.Errorf("%w: this kernel (%s) has no %s, which came with Linux %s; headgate "+
-				"needs Linux %s or later with CONFIG_BPF_SYSCALL", ErrUnsupported, kernelRelease(),
+				"needs Linux %s or later with CONFIG_BPF_SYSCALL", ErrUnsupported, KernelRelease(),
 				f.name, f.since, minKernel)
 		}
 	}
@@ -55,7 +55,8 @@ func hasFrags() bool {
 	return features.HaveProgramHelper(ebpf.XDP, asm.FnXdpGetBuffLen) == nil
 }
 
-func kernelRelease() string {
+// KernelRelease returns the release of the running kernel, as `uname -r` does.
+func KernelRelease() string {
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err != nil {
 		return "unknown"

@@ -34,7 +34,7 @@ func TestProbe(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), kernelRelease()) {
+		if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), KernelRelease()) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
 	}

@@ -185,7 +185,13 @@ func closeAfter(i *loader.Instance, err error) error {
 	return errors.Join(err, i.Close())
 }
 
-// args turns cobra's complaint about arguments into a usage error.
+// args turns cobra's complaint about the number of arguments into a usage error that says which
+// ones there are.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error { return usage(check(cmd, args)) }
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef("%w; use: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
 }

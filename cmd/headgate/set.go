@@ -148,6 +148,9 @@ func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) 
 			return err
 		}
 		done := doneWith("limit", prefixes, fmt.Sprintf(" to %s%s", describe(rule.Limit), ending(f.lasts)))
+		if rule.Limit.IsZero() {
+			done.Text = fmt.Sprintf("%s has no limit%s; its sources are only counted", prefix, ending(f.lasts))
+		}
 		done.Policy = f.policy
 		return e.print(g, done)
 	})

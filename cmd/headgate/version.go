@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/loader"
 )
 
 // linkedVersion is the version of a build that knows it: -ldflags "-X main.linkedVersion=v1.2.3".
@@ -38,7 +39,7 @@ func versionView() render.Version {
 		Build:    hex.EncodeToString(object[:])[:digits],
 		Go:       runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Kernel:   kernelRelease(),
+		Kernel:   loader.KernelRelease(),
 	}
 }
 
