@@ -84,7 +84,7 @@ func TestEvents(t *testing.T) {
 	ready := openPipe(t, &c.Stdout)
 	c.start()
 	ready("SOURCE")
-	l.run("events").wantError(t, 1, "another headgate command is at work; two readers would each see a part of them; wait until that `headgate events`")
+	l.run("events", "--for", "5s").wantError(t, 1, "another headgate command is at work; two readers would each see a part of them; wait until that `headgate events`")
 	f := l.startFlood(udp(flooder), udp(modest))
 	ready("blocked")
 	ready("over_packet_limit")
