@@ -109,8 +109,11 @@ const (
 
 // Constants that C has as macros; a test compares them with the header.
 const (
-	MaxPolicies  = len(Config{}.Policies)
-	NameLen      = len(PolicyInfo{}.Name)
+	MaxPolicies = len(Config{}.Policies)
+	NameLen     = len(PolicyInfo{}.Name)
+
+	MaxTrialInterfaces = len(Config{}.TrialInterfaces)
+
 	LossSlots    = 65536
 	Forever      = ^uint64(0)
 	ClockSlackNs = 1 << 34

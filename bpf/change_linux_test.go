@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/progtest"
 )
 
@@ -98,7 +99,7 @@ func TestCase14OverrideIsReallyGone(t *testing.T) {
 
 // Under a flood no packet sees anything but the limit before a change or the one after.
 func TestRuleChangesDuringAFlood(t *testing.T) {
-	progtest.NeedCPUs(t, 2)
+	need.CPUs(t, 2)
 	lab := newLab(t)
 	lab.SetDefault(progtest.Packets("1pph", 1))
 	wantRuns(t, lab, underLimit, udp(alice))

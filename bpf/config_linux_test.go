@@ -79,6 +79,28 @@ func TestDroppedFallback(t *testing.T) {
 	}
 }
 
+// Where only the trial is attached, everything passes when it ends, whatever the fallback says.
+func TestTrialInterfaceIsLetGo(t *testing.T) {
+	const loopback = 1 // the interface of a program run
+	lab := newLab(t)
+	lab.SetDefault(progtest.Packets("1pps", 1))
+	if err := lab.Policies.StoreFallback(lab.Config()); err != nil {
+		t.Fatal(err)
+	}
+	lab.Configure(func(c *policymap.Config) {
+		c.ValidUntil = progtest.Start + 1
+		c.TrialInterfaces = []int{7, loopback}
+	})
+	wantRuns(t, lab, underLimit, udp(alice))
+	wantRuns(t, lab, overPackets, udp(alice))
+	lab.Advance(1)
+	if got := lab.Action(udp(alice)); got != progtest.Pass {
+		t.Errorf("action %d after the trial, want to pass", got)
+	}
+	lab.Configure(func(c *policymap.Config) { c.TrialInterfaces = []int{7} })
+	wantRuns(t, lab, overPackets, udp(alice))
+}
+
 // The slot of a policy that is gone is given away again, but what it counted is not.
 func TestNewPolicyCountsFromZero(t *testing.T) {
 	lab := newLab(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/test/progtest"
 )
@@ -83,7 +84,7 @@ func TestPassOfASourceBeyondRecentOnTwoCPUs(t *testing.T) {
 
 // The bytes of a source are not cut either: 2^44 fit beside the packets that they come with.
 func TestBytesOfASourceBeyondRecent(t *testing.T) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	const packets, length = 1<<19 + 5, 1500
 	lab := progtest.New(t, progtest.Options{})
 	lab.SetDefault(progtest.Packets("100Mpps", 1<<30))

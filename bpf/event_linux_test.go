@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/maps/eventmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/test/progtest"
 )
@@ -21,7 +22,7 @@ const interval = 10 * time.Millisecond
 // newEventLab returns a lab that drops everything.
 func newEventLab(tb testing.TB, o progtest.Options, every time.Duration) *progtest.Lab {
 	tb.Helper()
-	progtest.NeedRoot(tb)
+	need.Root(tb)
 	lab := progtest.New(tb, o)
 	lab.Configure(func(c *policymap.Config) { c.EventInterval = every })
 	lab.SetRules(progtest.Block("0.0.0.0/0"), progtest.Block("::/0"))
@@ -59,7 +60,7 @@ func TestOneEventAnInterval(t *testing.T) {
 // What is not an event is in Suppressed of the next one, or still to come: nothing is lost.
 func TestEventsAndSuppressedAddUp(t *testing.T) {
 	lab := newEventLab(t, progtest.Options{}, interval)
-	progtest.NeedCPUs(t, 2)
+	need.CPUs(t, 2)
 	told := uint64(0)
 	for round := range 10 {
 		load := progtest.Load{Frame: udp(alice), N: 100 + 17*round}

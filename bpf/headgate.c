@@ -34,17 +34,25 @@ static __always_inline const struct config *config_at(__u32 index)
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
 
+static __always_inline bool is_on_trial(const struct config *config, __u32 ifindex)
+{
+	for (int i = 0; i < MAX_TRIAL_INTERFACES; i++)
+		if (config->trial_interfaces[i] == ifindex)
+			return true;
+	return false;
+}
+
 /*
  * The configuration in force. What `attach --try` set ends here, by the clock, even where every
  * process that watched over it is dead. NULL says to leave the packet alone.
  */
-static __always_inline const struct config *config_at_time(__u64 now)
+static __always_inline const struct config *config_in_force(__u64 now, __u32 ifindex)
 {
 	const struct config *config = config_at(CONFIG_CURRENT);
 
-	if (config && now >= config->valid_until)
-		return config_at(CONFIG_FALLBACK);
-	return config;
+	if (!config || now < config->valid_until)
+		return config;
+	return is_on_trial(config, ifindex) ? NULL : config_at(CONFIG_FALLBACK);
 }
 
 static __always_inline bool is_link_local(const struct packet *packet)
@@ -94,7 +102,7 @@ static __always_inline struct decision decide_frame(struct xdp_md *ctx, __u32 fr
 static __always_inline int ratelimit(struct xdp_md *ctx, __u32 frame)
 {
 	struct walk walk = {.now = clock_read()};
-	const struct config *config = config_at_time(walk.now);
+	const struct config *config = config_in_force(walk.now, ctx->ingress_ifindex);
 	struct decision decision;
 	struct counters *counters;
 	__u32 zero = 0;

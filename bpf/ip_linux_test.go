@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/test/progtest"
 )
@@ -96,7 +97,7 @@ func TestPrefixLengths(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			progtest.NeedRoot(t)
+			need.Root(t)
 			lab := progtest.New(t, progtest.Options{LongKeys: tt.six > 64})
 			lab.Configure(func(c *policymap.Config) { c.IPv4Prefix, c.IPv6Prefix = tt.four, tt.six })
 			lab.SetDefault(progtest.Packets("1pps", 1))

@@ -39,22 +39,23 @@ type kernelBucketKey struct {
 }
 
 type kernelConfig struct {
-	_             structs.HostLayout
-	ValidUntil    uint64
-	EventInterval uint64
-	Mask4         uint32
-	Mask6         [4]uint32
-	Overflow      kernelOverflow
-	Flags         uint32
-	NextPolicyId  uint16
-	Prefix4       uint8
-	Prefix6       uint8
-	Enforced      uint32
-	PolicyCount   uint32
-	OnlyDefault   uint32
-	_             [4]byte
-	Policies      [8]kernelPolicy
-	Infos         [8]kernelPolicyInfo
+	_               structs.HostLayout
+	ValidUntil      uint64
+	TrialInterfaces [16]uint32
+	EventInterval   uint64
+	Mask4           uint32
+	Mask6           [4]uint32
+	Overflow        kernelOverflow
+	Flags           uint32
+	NextPolicyId    uint16
+	Prefix4         uint8
+	Prefix6         uint8
+	Enforced        uint32
+	PolicyCount     uint32
+	OnlyDefault     uint32
+	_               [4]byte
+	Policies        [8]kernelPolicy
+	Infos           [8]kernelPolicyInfo
 }
 
 type kernelCounter struct {

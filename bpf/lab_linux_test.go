@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/statmap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/test/progtest"
 )
@@ -42,7 +43,7 @@ const (
 // newLab returns a lab for a test that needs no other than the usual one.
 func newLab(tb testing.TB) *progtest.Lab {
 	tb.Helper()
-	progtest.NeedRoot(tb)
+	need.Root(tb)
 	return progtest.New(tb, progtest.Options{})
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/test/progtest"
 )
@@ -42,7 +43,7 @@ func TestCase13ChargedLength(t *testing.T) {
 		{"jumbogram", ethernet(packet.IPv6{}, packet.HopByHop{Jumbo: 66000 - 40}, packet.UDP{}, packet.Zeros(66000-56)), 66000},
 		{"small jumbogram", ethernet(packet.IPv6{}, packet.HopByHop{Jumbo: 116}, packet.UDP{}, packet.Zeros(100)), 156},
 	}
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{Frags: true})
 	lab.SetDefault(progtest.Bytes("400Gbit/s", 1<<32))
 	for _, tt := range tests {
@@ -57,7 +58,7 @@ func TestCase13ChargedLength(t *testing.T) {
 
 // Both programs charge the same where one buffer is enough.
 func TestBothProgramsDecideAlike(t *testing.T) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	for _, frags := range []bool{false, true} {
 		lab := progtest.New(t, progtest.Options{Frags: frags})
 		lab.SetDefault(progtest.Bytes("1kB/s", 250))
@@ -69,7 +70,7 @@ func TestBothProgramsDecideAlike(t *testing.T) {
 
 // A length field that lies about a frame of several buffers.
 func TestCase13TruncatedJumbo(t *testing.T) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{Frags: true})
 	frame := packet.Build(packet.Ethernet{}, packet.IPv4{}, packet.UDP{}, packet.Zeros(9000))
 	wantRuns(t, lab, noPolicy, frame)
@@ -110,7 +111,7 @@ func TestCase13ByteLimitToTheByte(t *testing.T) {
 // No sum is kept in 32 bits: 64 KiB packets get there quickly.
 func TestCase13BytesBeyond32Bits(t *testing.T) {
 	const packets, length = 70000, 65535
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{Frags: true})
 	lab.SetDefault(progtest.Bytes("400Gbit/s", packets*length))
 	frame := packet.Build(packet.Ethernet{}, packet.IPv4{Src: addr(alice)}, packet.UDP{}, packet.Zeros(length-28))

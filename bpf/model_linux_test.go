@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/test/progtest"
 	"github.com/headgate/headgate/userspace/rate"
@@ -25,7 +26,7 @@ func TestProgramEqualsModel(t *testing.T) {
 }
 
 func equalsModel(t *testing.T, longKeys bool, ipv6Prefixes []int) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	// The buckets of all runs stay, and none may be forgotten.
 	lab := progtest.New(t, progtest.Options{Sources: 1 << 17, LongKeys: longKeys})
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,13 +8,14 @@ import (
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/progtest"
 )
 
 // fullLab returns a lab whose bucket map is full with alice's and bob's buckets.
 func fullLab(tb testing.TB, overflow policymap.Overflow, burst uint64) *progtest.Lab {
 	tb.Helper()
-	progtest.NeedRoot(tb)
+	need.Root(tb)
 	lab := progtest.New(tb, progtest.Options{Sources: 2, Fixed: true, LongKeys: true})
 	lab.Configure(func(c *policymap.Config) { c.Overflow = overflow })
 	lab.SetDefault(progtest.Packets("1pps", burst))
@@ -101,7 +102,7 @@ func TestCase10InsertsBackOff(t *testing.T) {
 // one that is new, or to leave a packet undecided. The loader makes maps larger than this.
 func TestCase12TinyMapForgets(t *testing.T) {
 	const sources, rounds = 64, 50
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{Sources: sources})
 	lab.SetDefault(progtest.Packets("1pps", 1))
 	var frames [][]byte

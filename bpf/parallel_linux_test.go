@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/statmap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/progtest"
 )
 
@@ -54,7 +55,7 @@ func (r race) run(t *testing.T, lab *progtest.Lab) {
 
 func newRaceLab(t *testing.T) *progtest.Lab {
 	t.Helper()
-	progtest.NeedCPUs(t, 2)
+	need.CPUs(t, 2)
 	return newLab(t)
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/headgate/headgate/test/netlab/netlabtest"
+	"github.com/headgate/headgate/test/need"
 )
 
 func TestIsLayout(t *testing.T) {
@@ -146,7 +146,7 @@ func TestInterruptedLoadIsRemoved(t *testing.T) {
 
 // TestEnsureBPFFS works in a mount namespace of its own, on a thread that ends with the test.
 func TestEnsureBPFFS(t *testing.T) {
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlock: the thread is spoiled

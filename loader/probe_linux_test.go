@@ -8,7 +8,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"github.com/headgate/headgate/test/netlab/netlabtest"
+	"github.com/headgate/headgate/test/need"
 )
 
 // TestProbe plays kernels that lack something.
@@ -41,7 +41,7 @@ func TestProbe(t *testing.T) {
 }
 
 func TestProbeOfThisKernel(t *testing.T) {
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	if err := probe(required()); err != nil {
 		t.Error(err)
 	}

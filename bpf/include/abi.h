@@ -13,6 +13,7 @@
 
 #define MAX_POLICIES 8
 #define LOSS_SLOTS   65536 /* a power of two */
+#define MAX_TRIAL_INTERFACES 16
 #define NAME_LEN     32
 #define FOREVER      (~0ULL)
 
@@ -122,7 +123,12 @@ enum overflow {
 
 /* What is decided by; replaced as a whole, so a packet sees all of a change or nothing. */
 struct config {
-	__u64 valid_until; /* afterwards the fallback is in force: FOREVER but for `attach --try` */
+	/*
+	 * FOREVER but for `attach --try`. Afterwards the fallback is in force, or nothing where there
+	 * is none, or on the interfaces that only the trial is attached to (0 for none).
+	 */
+	__u64 valid_until;
+	__u32 trial_interfaces[MAX_TRIAL_INTERFACES];
 	__u64 event_interval; /* least ns between two events of one CPU */
 	__be32 mask4;
 	__be32 mask6[4];

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,6 +95,7 @@ type attaching struct {
 	created  bool
 	before   *policymap.Config   // nil until it is known
 	attached []loader.Attachment // by this command
+	trial    trial               // 0 for none
 }
 
 func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []string) error {
@@ -111,14 +113,14 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 	if err := a.open(); err != nil {
 		return err
 	}
-	view, t, err := a.run(names, indices)
+	view, err := a.run(names, indices)
 	if err != nil {
 		return errors.Join(err, a.goBack(), a.instance.Close())
 	}
-	if err := errors.Join(a.instance.Close(), e.print(g, view)); err != nil || t == nil {
+	if err := errors.Join(a.instance.Close(), e.print(g, view)); err != nil || a.trial == 0 {
 		return err
 	}
-	return e.awaitConfirmation(cmd.Context(), g, t)
+	return e.awaitConfirmation(cmd.Context(), g, a.trial)
 }
 
 // open opens or makes the instance. What is left of a trial that ended is no instance any more.
@@ -146,34 +148,49 @@ func (a *attaching) open() error {
 }
 
 // run does what attach promises. The caller goes back where it returns an error.
-func (a *attaching) run(names []string, indices []int) (view render.Attached, t *trial, err error) {
+func (a *attaching) run(names []string, indices []int) (view render.Attached, err error) {
 	if err := a.upgrade(); err != nil {
-		return view, nil, err
+		return view, err
 	}
 	config, err := a.configure(indices)
 	if err != nil {
-		return view, nil, err
+		return view, err
 	}
 	if a.flags.try > 0 {
-		t = &trial{Deadline: a.bootTime() + uint64(a.flags.try), Created: a.created}
-		config.ValidUntil = t.Deadline
+		if err := a.setTrial(&config, indices); err != nil {
+			return view, err
+		}
 	}
 	// The limits come first, so that no packet goes through an interface without them.
 	if err := a.store(config); err != nil {
-		return view, nil, err
+		return view, err
 	}
 	if view.Interfaces, err = a.attachAll(names); err != nil {
-		return view, nil, err
+		return view, err
 	}
 	policy, _ := config.Policy(policymap.Default)
 	view.Limit, view.DryRun = describe(policy.Limit), config.DryRun
-	if t == nil {
-		return view, nil, nil
+	if a.trial == 0 {
+		return view, nil
 	}
-	for _, attached := range a.attached {
-		t.Interfaces = append(t.Interfaces, attached.Index)
+	return view, a.watch(a.g, a.trial)
+}
+
+// setTrial puts into the configuration when it ends, and which interfaces are new.
+func (a *attaching) setTrial(config *policymap.Config, indices []int) error {
+	attached, err := a.instance.Attachments()
+	if err != nil {
+		return err
 	}
-	return view, t, a.watch(a.g, t)
+	for _, index := range indices {
+		known := func(at loader.Attachment) bool { return at.Index == index && !at.Gone }
+		if !slices.ContainsFunc(attached, known) {
+			config.TrialInterfaces = append(config.TrialInterfaces, index)
+		}
+	}
+	a.trial = trial(a.bootTime() + uint64(a.flags.try))
+	config.ValidUntil = uint64(a.trial)
+	return nil
 }
 
 func (a *attaching) attachAll(names []string) ([]render.AttachedInterface, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,21 +17,17 @@ import (
 	"github.com/headgate/headgate/maps/policymap"
 )
 
-// trial is an attach that has to be confirmed. Three things watch over it, each for the case that
-// the one before is gone: the command itself, a process of its own that it leaves behind, and the
-// kernel, which after the deadline decides by the configuration from before.
-type trial struct {
-	Deadline   uint64 // ns of the boot clock; it identifies the trial
-	Created    bool   // the instance is new: going back is to remove it
-	Interfaces []int  // that this trial attached to
-}
+// trial is an attach that has to be confirmed, by its deadline in ns of the boot clock. Three things
+// watch over it, each for the case that the one before is gone: the command itself, a process of
+// its own that it leaves behind, and the kernel. What they need to know is in the configuration.
+type trial uint64
 
 var errNotConfirmed = errors.New("not confirmed: everything is as it was before")
 
 // awaitConfirmation waits for Enter. The end of input confirms nothing: a terminal that has died
 // looks like that.
-func (e *env) awaitConfirmation(ctx context.Context, g *global, t *trial) error {
-	left := time.Duration(t.Deadline - min(e.bootTime(), t.Deadline))
+func (e *env) awaitConfirmation(ctx context.Context, g *global, t trial) error {
+	left := time.Duration(t - min(trial(e.bootTime()), t))
 	e.notice("press Enter within %s to keep this; otherwise, or with Ctrl-C, everything goes back to how it was",
 		left.Round(time.Second))
 	confirmed := make(chan struct{})
@@ -50,16 +47,16 @@ func (e *env) awaitConfirmation(ctx context.Context, g *global, t *trial) error 
 	return errors.Join(errNotConfirmed, e.revert(g, t))
 }
 
-func (e *env) confirm(g *global, t *trial) error {
+func (e *env) confirm(g *global, t trial) error {
 	return e.opened(g, func(i *loader.Instance) error {
 		config, err := i.Policies().Load()
 		if err != nil {
 			return err
 		}
-		if config.ValidUntil != t.Deadline || e.bootTime() >= t.Deadline {
+		if config.ValidUntil != uint64(t) || e.bootTime() >= uint64(t) {
 			return errNotConfirmed
 		}
-		config.ValidUntil = policymap.Forever
+		config.ValidUntil, config.TrialInterfaces = policymap.Forever, nil
 		if err := i.Policies().Store(config); err != nil {
 			return err
 		}
@@ -69,20 +66,13 @@ func (e *env) confirm(g *global, t *trial) error {
 }
 
 // revert ends a trial that nobody confirmed. It does nothing to one that is over already.
-func (e *env) revert(g *global, t *trial) error {
+func (e *env) revert(g *global, t trial) error {
 	err := e.opened(g, func(i *loader.Instance) error {
 		config, err := i.Policies().Load()
-		if err != nil || config.ValidUntil != t.Deadline {
+		if err != nil || config.ValidUntil != uint64(t) {
 			return err
 		}
-		if t.Created {
-			return i.RemoveAll()
-		}
-		var errs []error
-		for _, index := range t.Interfaces {
-			errs = append(errs, i.Detach(index))
-		}
-		return errors.Join(append(errs, restoreFallback(i))...)
+		return goBack(i, config)
 	})
 	if errors.Is(err, loader.ErrNotLoaded) {
 		return nil
@@ -90,12 +80,31 @@ func (e *env) revert(g *global, t *trial) error {
 	return err
 }
 
-func restoreFallback(i *loader.Instance) error {
-	fallback, ok, err := i.Policies().Fallback()
-	if err != nil || !ok {
+// goBack makes everything as it was before a trial. Where nothing was it removes the instance, and
+// returns ErrNotLoaded.
+func goBack(i *loader.Instance, config policymap.Config) error {
+	fallback, existed, err := i.Policies().Fallback()
+	if err != nil {
 		return err
 	}
-	if err := i.Policies().Store(fallback); err != nil {
+	if !existed {
+		if err := i.RemoveAll(); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w any more: the last attach was on trial and was not confirmed; attach again",
+			loader.ErrNotLoaded)
+	}
+	attached, err := i.Attachments()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, a := range attached {
+		if slices.Contains(config.TrialInterfaces, a.Index) {
+			errs = append(errs, i.Detach(a.Index))
+		}
+	}
+	if err := errors.Join(append(errs, i.Policies().Store(fallback))...); err != nil {
 		return err
 	}
 	return i.Policies().DropFallback()
@@ -113,36 +122,17 @@ func (e *env) settle(i *loader.Instance) error {
 			"and policies go with it", time.Duration(config.ValidUntil-now).Round(time.Second))
 		return nil
 	}
-	_, ok, err := i.Policies().Fallback()
-	if err != nil {
-		return err
-	}
-	if ok {
-		return restoreFallback(i)
-	}
-	if err := i.RemoveAll(); err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: the trial of the last attach ended unconfirmed, so it was removed; attach again",
-		loader.ErrNotLoaded)
+	return goBack(i, config)
 }
 
 // watch starts the process that goes back at the deadline when this one cannot. It has a session of
 // its own, so that neither Ctrl-C nor the end of the terminal reaches it.
-func (e *env) watch(g *global, t *trial) error {
+func (e *env) watch(g *global, t trial) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("start the watch over the trial: %w", err)
 	}
-	args := []string{
-		"--pin", g.pin, "try-watch",
-		"--deadline", strconv.FormatUint(t.Deadline, 10),
-		"--created=" + strconv.FormatBool(t.Created),
-	}
-	for _, index := range t.Interfaces {
-		args = append(args, "--interface", strconv.Itoa(index))
-	}
-	cmd := exec.Command(self, args...)
+	cmd := exec.Command(self, "--pin", g.pin, "try-watch", strconv.FormatUint(uint64(t), 10))
 	cmd.SysProcAttr = ownSession()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the watch over the trial: %w", err)
@@ -152,22 +142,20 @@ func (e *env) watch(g *global, t *trial) error {
 
 // newTryWatchCmd is that process. It is not for people.
 func newTryWatchCmd(e *env, g *global) *cobra.Command {
-	t := &trial{}
-	cmd := &cobra.Command{
-		Use:    "try-watch",
+	return &cobra.Command{
+		Use:    "try-watch DEADLINE",
 		Hidden: true,
-		Args:   args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			for now := e.bootTime(); now < t.Deadline; now = e.bootTime() {
-				time.Sleep(time.Duration(t.Deadline - now))
+		Args:   args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			deadline, err := strconv.ParseUint(args[0], 10, 64)
+			if err != nil {
+				return usagef("deadline %q: use ns of the boot clock", args[0])
+			}
+			for now := e.bootTime(); now < deadline; now = e.bootTime() {
+				time.Sleep(time.Duration(deadline - now))
 			}
 			g.lockWait = time.Minute
-			return e.revert(g, t)
+			return e.revert(g, trial(deadline))
 		},
 	}
-	flags := cmd.Flags()
-	flags.Uint64Var(&t.Deadline, "deadline", 0, "end of the trial, ns of the boot clock")
-	flags.BoolVar(&t.Created, "created", false, "the instance is new")
-	flags.IntSliceVar(&t.Interfaces, "interface", nil, "interface that the trial attached to")
-	return cmd
 }

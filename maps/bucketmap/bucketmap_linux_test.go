@@ -12,13 +12,13 @@ import (
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/statmap"
 	"github.com/headgate/headgate/maps/wire"
-	"github.com/headgate/headgate/test/progtest"
+	"github.com/headgate/headgate/test/need"
 )
 
 // newMaps makes the maps without the program.
 func newMaps(t *testing.T, capacity uint32) (buckets, shared, losses *ebpf.Map) {
 	t.Helper()
-	progtest.NeedRoot(t)
+	need.Root(t)
 	spec, err := bpf.Load()
 	if err != nil {
 		t.Fatal(err)

@@ -49,8 +49,10 @@ type Config struct {
 	Policies      []Policy // in the order in which they are asked, enforced ones first
 
 	// ValidUntil is when the fallback takes over, in ns of the boot clock; Forever but while
-	// `attach --try` waits for an answer.
-	ValidUntil uint64
+	// `attach --try` waits for an answer. TrialInterfaces are those that only the trial is
+	// attached to: there everything passes afterwards.
+	ValidUntil      uint64
+	TrialInterfaces []int
 
 	nextID uint16
 }
@@ -176,6 +178,10 @@ func (c *Config) validate() error {
 	if c.IPv6Prefix < 0 || c.IPv6Prefix > 128 {
 		return fmt.Errorf("IPv6 prefix length %d: use 0 to 128", c.IPv6Prefix)
 	}
+	if len(c.TrialInterfaces) > MaxTrialInterfaces {
+		return fmt.Errorf("%d interfaces on trial; at most %d can be at once",
+			len(c.TrialInterfaces), MaxTrialInterfaces)
+	}
 	if len(c.Policies) > MaxPolicies {
 		return fmt.Errorf("%w: %d policies, and %d is the most", ErrTooMany, len(c.Policies), MaxPolicies)
 	}
@@ -196,6 +202,9 @@ func (c *Config) encode() (*bpf.Config, error) {
 		Prefix4:       uint8(c.IPv4Prefix),
 		Prefix6:       uint8(c.IPv6Prefix),
 		PolicyCount:   uint32(len(c.Policies)),
+	}
+	for i, index := range c.TrialInterfaces {
+		encoded.TrialInterfaces[i] = uint32(index)
 	}
 	if c.DryRun {
 		encoded.Flags |= bpf.ConfigDryRun
@@ -225,6 +234,11 @@ func decodeConfig(encoded *bpf.Config) Config {
 		IPv6Prefix:    int(encoded.Prefix6),
 		ValidUntil:    encoded.ValidUntil,
 		nextID:        encoded.NextPolicyId,
+	}
+	for _, index := range encoded.TrialInterfaces {
+		if index != 0 {
+			c.TrialInterfaces = append(c.TrialInterfaces, int(index))
+		}
 	}
 	for i := range min(int(encoded.PolicyCount), MaxPolicies) {
 		p := encoded.Policies[i]

@@ -20,6 +20,9 @@ const Default = "default"
 // MaxPolicies is how many policies there can be, the default one included.
 const MaxPolicies = bpf.MaxPolicies
 
+// MaxTrialInterfaces is how many interfaces one trial can attach to.
+const MaxTrialInterfaces = bpf.MaxTrialInterfaces
+
 // Errors that a caller may want to tell apart.
 var (
 	ErrTooMany   = errors.New("no room for another policy")

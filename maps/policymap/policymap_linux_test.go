@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/progtest"
 )
 
@@ -19,7 +20,7 @@ var exported = cmp.AllowUnexported(policymap.Config{}, policymap.Policy{})
 
 // What is stored is what is loaded, to the last field.
 func TestConfigRoundTrip(t *testing.T) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{})
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawConfig(t)
@@ -41,6 +42,9 @@ func drawConfig(t *rapid.T) policymap.Config {
 	c.IPv4Prefix = rapid.IntRange(0, 32).Draw(t, "IPv4 prefix")
 	c.IPv6Prefix = rapid.IntRange(0, 128).Draw(t, "IPv6 prefix")
 	c.ValidUntil = rapid.Uint64().Draw(t, "until")
+	if trial := rapid.SliceOfN(rapid.IntRange(1, 1<<31), 0, policymap.MaxTrialInterfaces).Draw(t, "interfaces"); len(trial) > 0 {
+		c.TrialInterfaces = trial
+	}
 	for i := range rapid.IntRange(0, policymap.MaxPolicies).Draw(t, "policies") {
 		var counters slots
 		for slot := range counters {
@@ -67,7 +71,7 @@ func drawConfig(t *rapid.T) policymap.Config {
 }
 
 func TestPrefixLengthsAreChecked(t *testing.T) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{})
 	before := lab.Config()
 	for _, prefix := range [][2]int{{-1, 64}, {33, 64}, {32, -1}, {32, 129}} {

@@ -12,12 +12,13 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/progtest"
 )
 
 func newLab(t *testing.T, rules int) *progtest.Lab {
 	t.Helper()
-	progtest.NeedRoot(t)
+	need.Root(t)
 	return progtest.New(t, progtest.Options{Rules: rules})
 }
 

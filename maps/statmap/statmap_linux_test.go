@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/progtest"
 )
 
@@ -35,7 +36,7 @@ func times(n uint64, packets uint64) statmap.Counter {
 
 // All CPUs are added up, and each counter is found in its place.
 func TestReadSumsAllCPUs(t *testing.T) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{})
 	cpus := make([]bpf.Counters, ebpf.MustPossibleCPU())
 	for i := range cpus {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
 )
@@ -26,7 +27,7 @@ const commandLimit = 30 * time.Second
 // on a machine made for each document: a namespace with eth0 and eth1, and a default gateway behind
 // eth0.
 func TestCommands(t *testing.T) {
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	bin := build(t)
 	for _, path := range documents(t) {
 		t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/bpf"
-	"github.com/headgate/headgate/test/netlab/netlabtest"
+	"github.com/headgate/headgate/test/need"
 )
 
 // TestBadInput calls headgate wrongly in every way that it knows. Each is told in one line, and
@@ -258,7 +258,7 @@ func TestLocked(t *testing.T) {
 // nothing that one of them did is lost.
 func TestManyCommands(t *testing.T) {
 	l := newLab(t)
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	all := [][]string{{"block", "10.0.0.1"}, {"block", "10.0.0.2"}, {"allow", "10.0.0.2"}, {"set", "10.0.0.3", "--rate", "5pps"},
 		{"policy", "set", "a", "--port", "1", "--rate", "5pps"}, {"policy", "set", "b", "--port", "2", "--rate", "5pps"}}
 	attach := []string{"attach", l.dev(), "--max-sources", "4096", "--rate", "1kpps"}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
 	"github.com/headgate/headgate/test/packet"
@@ -42,7 +43,7 @@ func newLab(tb testing.TB) *lab { return newLabWith(tb, netlab.PairOptions{}) }
 
 func newLabWith(tb testing.TB, o netlab.PairOptions) *lab {
 	tb.Helper()
-	netlabtest.NeedRoot(tb)
+	need.Root(tb)
 	return labOn(tb, netlabtest.Pair(tb, o), filepath.Join(netlabtest.BPFFS(tb), "hg"))
 }
 

@@ -133,9 +133,9 @@ func TestTryUnanswered(t *testing.T) {
 	})
 }
 
-// TestTryInterrupted goes back at once.
+// TestTryInterrupted goes back at once, also where the terminal hangs up.
 func TestTryInterrupted(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			forBoth(t, func(t *testing.T, exists bool) {
 				l := newTrial(t, exists)
@@ -163,21 +163,17 @@ func killWatch(t *testing.T, l *lab) {
 	await(t, "the end of the watch", func() bool { return len(watches(l)) == 0 })
 }
 
-// TestTryKilled ends the command itself, as a terminal does that dies: the watch goes back.
+// TestTryKilled ends the command itself: the watch goes back.
 func TestTryKilled(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP} {
-		t.Run(s.String(), func(t *testing.T) {
-			forBoth(t, func(t *testing.T, exists bool) {
-				l := newTrial(t, exists)
-				y := startTrial(l, time.Second)
-				y.signal(s)
-				y.wait()
-				y.checkBefore(flooder)
-				await(t, "the end of the watch", func() bool { return len(watches(l)) == 0 })
-				l.wantBefore(exists)
-			})
-		})
-	}
+	forBoth(t, func(t *testing.T, exists bool) {
+		l := newTrial(t, exists)
+		y := startTrial(l, time.Second)
+		y.signal(syscall.SIGKILL)
+		y.wait()
+		y.checkBefore(flooder)
+		await(t, "the end of the watch", func() bool { return len(watches(l)) == 0 })
+		l.wantBefore(exists)
+	})
 }
 
 // TestTryAllKilled kills the watch too. Nothing is left but the kernel, which goes back by the
@@ -199,7 +195,7 @@ func TestTryAllKilled(t *testing.T) {
 		if exists {
 			l.must("set", "203.0.113.0/28", "--rate", "5pps")
 		} else {
-			l.run("block", "10.0.0.1").wantError(t, 1, "ended unconfirmed, so it was removed")
+			l.run("block", "10.0.0.1").wantError(t, 1, "was not confirmed")
 		}
 		l.wantBefore(exists)
 	})
@@ -212,6 +208,25 @@ func TestTryInterfaceOnly(t *testing.T) {
 	y := startTrial(other, time.Second)
 	y.in.Close()
 	y.wait()
+	if id := other.programID(); id != 0 {
+		t.Errorf("program %d is on %s after the trial", id, other.dev())
+	}
+	l.wantBefore(true)
+}
+
+// TestTryInterfaceAllKilled leaves only the kernel to let go of the second interface; the next
+// command detaches from it.
+func TestTryInterfaceAllKilled(t *testing.T) {
+	l := newTrial(t, true)
+	other := l.beside(pairTwo(), l.pin)
+	y := startTrial(other, 2*time.Second)
+	y.signal(syscall.SIGKILL)
+	y.wait()
+	killWatch(t, l)
+	await(t, "the deadline", func() bool { return bootTime(t) >= y.began+uint64(y.lasts)+uint64(time.Second) })
+	other.wantPassed(udp(third), 10, 10)
+	other.wantPassed(udp(modest), 10, 10) // blocked, but not on this interface
+	l.must("allow", "10.0.0.1")
 	if id := other.programID(); id != 0 {
 		t.Errorf("program %d is on %s after the trial", id, other.dev())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
 )
@@ -220,7 +221,7 @@ func TestBPFFS(t *testing.T) {
 // TestBPFFSInUse holds a directory open, which keeps a plain unmount from
 // working.
 func TestBPFFSInUse(t *testing.T) {
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	fs, err := netlab.MountBPFFS(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/test/progtest"
 )
@@ -41,7 +42,7 @@ func fails(t *testing.T, fn func(progtest.TB)) (failed bool) {
 
 // What the machinery is to notice, it notices.
 func TestLabFailsTheTest(t *testing.T) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{})
 	frame := packet.UDPFrame("203.0.113.1", "192.0.2.1", 53, 10)
 	for name, fn := range map[string]func(*progtest.Lab){
@@ -63,7 +64,7 @@ func endConfig(l *progtest.Lab) {
 
 // The kernel is left to repeat only where that is faster; the count is the same.
 func TestRunNCountsExactly(t *testing.T) {
-	progtest.NeedRoot(t)
+	need.Root(t)
 	lab := progtest.New(t, progtest.Options{})
 	frame := packet.UDPFrame("203.0.113.1", "192.0.2.1", 53, 10)
 	for _, n := range []int{0, 1, 1999, 2000, 123_457} {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/headgate/headgate/test/need"
 )
 
 // anyCPU lets a thread run where the scheduler puts it.
@@ -26,7 +28,7 @@ type Load struct {
 // on. It returns what each CPU counted. See NeedCPUs.
 func (l *Lab) Parallel(loads ...Load) []Counts {
 	l.tb.Helper()
-	cpus := allowedCPUs()
+	cpus := need.AllowedCPUs()
 	if len(cpus) < len(loads) {
 		l.tb.Fatalf("%d loads on %d CPUs; call NeedCPUs first", len(loads), len(cpus))
 	}

@@ -4,24 +4,16 @@ package netlabtest
 
 import (
 	"io"
-	"os"
 	"testing"
 
+	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/netlab"
 )
-
-// NeedRoot skips the test, with the reason, unless it runs as root.
-func NeedRoot(tb testing.TB) {
-	tb.Helper()
-	if os.Geteuid() != 0 {
-		tb.Skip("needs root: makes network namespaces and raw sockets")
-	}
-}
 
 // Namespace returns a new network namespace.
 func Namespace(tb testing.TB) *netlab.Namespace {
 	tb.Helper()
-	NeedRoot(tb)
+	need.Root(tb)
 	ns, err := netlab.New()
 	return closed(tb, ns, err)
 }
@@ -60,7 +52,7 @@ func Exchange[K comparable](tb testing.TB, s *netlab.Sender, c *netlab.Counter[K
 // BPFFS mounts a new BPF file system and returns its directory.
 func BPFFS(tb testing.TB) string {
 	tb.Helper()
-	NeedRoot(tb)
+	need.Root(tb)
 	fs, err := netlab.MountBPFFS(tb.TempDir())
 	return closed(tb, fs, err).Dir()
 }

@@ -15,14 +15,14 @@ import (
 
 	"github.com/headgate/headgate/cmd/headgate/internal/demo"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
-	"github.com/headgate/headgate/test/netlab/netlabtest"
+	"github.com/headgate/headgate/test/need"
 )
 
 // second makes the demo a short one.
 const second = 100 * time.Millisecond
 
 func TestRun(t *testing.T) {
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	leavesNothing(t)
 	var live bytes.Buffer
 	summary, err := demo.Run(t.Context(), demo.Options{Live: &live, Second: second})
@@ -66,7 +66,7 @@ func (s *stopper) Write(b []byte) (int, error) {
 
 // A demo that is interrupted, whenever that is, ends with an error and leaves nothing.
 func TestInterrupt(t *testing.T) {
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	for n := 1; n <= 20; n += 3 {
 		leavesNothing(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -81,7 +81,7 @@ func TestInterrupt(t *testing.T) {
 
 // A second of the script is an hour here: were the ticks not to end with ctx, this would not.
 func TestInterruptEndsTraffic(t *testing.T) {
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	leavesNothing(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -94,7 +94,7 @@ func TestInterruptEndsTraffic(t *testing.T) {
 }
 
 func TestOutputError(t *testing.T) {
-	netlabtest.NeedRoot(t)
+	need.Root(t)
 	leavesNothing(t)
 	full := errors.New("no space left on device")
 	live := &stopper{n: 8, stop: func() {}, err: full}
