@@ -118,7 +118,8 @@ const (
 	Forever      = ^uint64(0)
 	ClockSlackNs = 1 << 34
 	ShiftBits    = 6
-	RecentBits   = 20
+	RecentBits   = 24
+	RecentFull   = 1 << 16
 
 	PolicyIDBits   = 16
 	BucketKeyShort = 12 // bytes

@@ -54,7 +54,7 @@ func TestCountersAreOf64Bits(t *testing.T) {
 
 // A bucket's own count moves from one word to two when the first is half full; nothing is lost.
 func TestPassOfASourceBeyondRecent(t *testing.T) {
-	const full = 1 << (bpf.RecentBits - 1)
+	const full = bpf.RecentFull
 	lab := newLab(t)
 	lab.SetDefault(progtest.Packets("100Mpps", 1<<30))
 	for _, step := range []struct{ n, total uint64 }{
@@ -85,7 +85,7 @@ func TestPassOfASourceBeyondRecentOnTwoCPUs(t *testing.T) {
 // The bytes of a source are not cut either: 2^44 fit beside the packets that they come with.
 func TestBytesOfASourceBeyondRecent(t *testing.T) {
 	need.Root(t)
-	const packets, length = 1<<19 + 5, 1500
+	const packets, length = bpf.RecentFull + 5, 1500
 	lab := progtest.New(t, progtest.Options{})
 	lab.SetDefault(progtest.Packets("100Mpps", 1<<30))
 	lab.RunN(packet.UDPFrame(alice, dst4, 1, length-28), packets)

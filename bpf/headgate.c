@@ -34,8 +34,10 @@ static __always_inline const struct config *config_at(__u32 index)
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
 
-static __always_inline bool is_on_trial(const struct config *config, __u32 ifindex)
+__noinline int is_on_trial(const struct config *config, __u32 ifindex)
 {
+	if (!config)
+		return false;
 	for (int i = 0; i < MAX_TRIAL_INTERFACES; i++)
 		if (config->trial_interfaces[i] == ifindex)
 			return true;
@@ -64,10 +66,10 @@ static __always_inline bool is_link_local(const struct packet *packet)
  * The source that is charged. Neighbours share the prefix fe80::/64, so of link-local addresses it
  * is the interface identifier that tells them apart.
  */
-static __always_inline void set_key(struct walk *walk, const struct config *config)
+static __always_inline void set_source(struct walk *walk, const struct config *config)
 {
 	const struct packet *packet = &walk->packet;
-	__be32 *addr = walk->key.addr;
+	__be32 *addr = walk->source.addr;
 	__u32 family = packet->family;
 
 	if (family == FAMILY_IPV4) {
@@ -80,7 +82,7 @@ static __always_inline void set_key(struct walk *walk, const struct config *conf
 		for (int i = 0; i < 4; i++)
 			addr[i] = packet->addr[i] & config->mask6[i];
 	}
-	walk->family = family << POLICY_ID_BITS;
+	walk->source.policy = family << POLICY_ID_BITS;
 }
 
 static __always_inline struct decision decide_frame(struct xdp_md *ctx, __u32 frame,
@@ -95,7 +97,7 @@ static __always_inline struct decision decide_frame(struct xdp_md *ctx, __u32 fr
 	if (decision.reason != REASON_LEN)
 		return decision;
 	walk->action = find_rule(walk, &counters->ruling);
-	set_key(walk, config);
+	set_source(walk, config);
 	return decide(walk, config, counters);
 }
 
@@ -119,10 +121,19 @@ static __always_inline int ratelimit(struct xdp_md *ctx, __u32 frame)
 	return decision.verdict == VERDICT_DROP ? XDP_DROP : XDP_PASS;
 }
 
+/* Computed on the spot: the compiler would keep ctx->data in half a word, which no pointer fits. */
+static __always_inline __u32 linear_length(const struct xdp_md *ctx)
+{
+	__u64 length = (void *)(long)ctx->data_end - (void *)(long)ctx->data;
+
+	asm volatile("" : "+r"(length));
+	return length;
+}
+
 SEC("xdp")
 int xdp_ratelimit(struct xdp_md *ctx)
 {
-	return ratelimit(ctx, ctx->data_end - ctx->data);
+	return ratelimit(ctx, linear_length(ctx));
 }
 
 /* For interfaces whose MTU needs frames of several buffers; headers are in the first one. */

@@ -72,8 +72,9 @@ type kernelCounters struct {
 	Suppressed uint64
 	NextInsert uint64
 	Receipts   [8]struct {
-		_   structs.HostLayout
-		Tat [2]uint64
+		_     structs.HostLayout
+		Tat   [2]uint64
+		Place uint64
 	}
 	Ruling struct {
 		_        structs.HostLayout

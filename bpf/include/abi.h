@@ -11,11 +11,11 @@
 
 #include "kernel.h"
 
-#define MAX_POLICIES 8
-#define LOSS_SLOTS   65536 /* a power of two */
+#define MAX_POLICIES         8
+#define LOSS_SLOTS           65536 /* a power of two */
 #define MAX_TRIAL_INTERFACES 16
-#define NAME_LEN     32
-#define FOREVER      (~0ULL)
+#define NAME_LEN             32
+#define FOREVER              (~0ULL)
 
 /* So much may pass between a CPU's reading of the clock and its use of a bucket (see gcra.h). */
 #define CLOCK_SLACK_NS (1ULL << 34)
@@ -213,11 +213,12 @@ struct bucket {
 };
 
 /*
- * Recent spares each passing packet one atomic addition. The CPU that sets RECENT_FULL moves it
- * all to pass; who sees that bit set reads again.
+ * Recent spares each passing packet one atomic addition. The CPU whose packet is number RECENT_FULL
+ * moves it all to pass. Until it has, recent has at least that many packets; it has room for 2^24,
+ * and for 2^40 bytes, in case that CPU is stopped in between.
  */
-#define RECENT_BITS 20
-#define RECENT_FULL (1ULL << (RECENT_BITS - 1))
+#define RECENT_BITS 24
+#define RECENT_FULL (1ULL << 16)
 
 /*
  * What one source lost on one CPU. A source gets the next number at its first loss, and entry
@@ -229,9 +230,18 @@ struct loss {
 	struct counter would_drop;
 };
 
-/* The TATs that a charge left; refunding it needs them. */
+/* Where a packet is charged at a policy. */
+enum place {
+	PLACE_NOWHERE, /* untracked, and no bucket for such sources */
+	PLACE_SOURCE,
+	PLACE_SHARED, /* the policy's one bucket */
+	PLACE_UNTRACKED, /* the one bucket of the policy's untracked sources */
+};
+
+/* What a charge did: where, and the TATs that it left. */
 struct receipt {
 	__u64 tat[DIMENSION_LEN];
+	__u64 place;
 };
 
 /* A limit that a rule sets, and the policy that it is for. */

@@ -56,13 +56,16 @@ __noinline int adopt(struct bucket *bucket, const struct limit *limit, __u64 now
 __noinline int insert_bucket(const struct bucket_key *key, const struct limit *limit, __u64 now)
 {
 	struct bucket fresh = {};
+	struct bucket_key copy;
 
 	if (!key || !limit)
 		return -1;
+	/* Before Linux 6.2 a key cannot be where an argument of a global function points to. */
+	copy = *key;
 	fresh.tat[DIMENSION_PACKETS] = now << shift_of(limit->fingerprint, DIMENSION_PACKETS);
 	fresh.tat[DIMENSION_BYTES] = now << shift_of(limit->fingerprint, DIMENSION_BYTES);
 	fresh.fingerprint = limit->fingerprint;
-	return bpf_map_update_elem(&buckets, key, &fresh, BPF_NOEXIST);
+	return bpf_map_update_elem(&buckets, &copy, &fresh, BPF_NOEXIST);
 }
 
 /*

@@ -53,25 +53,6 @@ static __always_inline void count_pass(struct bucket *bucket, __u32 length)
 	__sync_fetch_and_sub(&bucket->recent, recent);
 }
 
-/* Take back what was counted too early; the sum never falls below what it was before that. */
-static __always_inline void uncount_policy(struct counters *counters, __u32 slot, __u32 verdict,
-					   __u32 length)
-{
-	slot = opaque(slot);
-	verdict = opaque(verdict);
-	if (slot >= MAX_POLICIES || verdict >= VERDICT_LEN)
-		return;
-	counters->policies[slot][verdict].packets--;
-	counters->policies[slot][verdict].bytes -= length;
-}
-
-/* Recent could not lend what has left it already; pass can, as only the sum has to be right. */
-static __always_inline void uncount_pass(struct bucket *bucket, __u32 length)
-{
-	__sync_fetch_and_sub(&bucket->pass.packets, 1);
-	__sync_fetch_and_sub(&bucket->pass.bytes, (__u64)length);
-}
-
 /* Gives the bucket an entry in losses. Where two CPUs do so at once, the first one's holds. */
 static __always_inline __u64 take_loss_number(struct bucket *bucket, __u64 was)
 {

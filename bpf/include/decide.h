@@ -22,59 +22,106 @@ static __always_inline enum verdict refusal(const struct config *config)
 	return config->flags & CONFIG_DRY_RUN ? VERDICT_WOULD_DROP : VERDICT_DROP;
 }
 
-static __always_inline struct decision refused_by(const struct config *config,
-						  const struct policy *policy, enum reason reason)
+/* The answer of several policies in one number: a reason, and where it is a refusal by which one. */
+#define ANSWER_POLICY_SHIFT 8
+
+static __always_inline __u32 answer(enum reason reason, __u32 place)
 {
-	return (struct decision){
-		.verdict = refusal(config),
-		.reason = reason,
-		.policy_id = policy->id,
+	return reason | place << ANSWER_POLICY_SHIFT;
+}
+
+static __always_inline struct decision decision_of(const struct config *config, __u32 answer,
+						   enum verdict refused)
+{
+	struct decision decision = {
+		.verdict = VERDICT_PASS,
+		.reason = answer & ((1 << ANSWER_POLICY_SHIFT) - 1),
 	};
+
+	if (decision.reason == REASON_UNDER_LIMIT)
+		return decision;
+	decision.verdict = refused;
+	decision.policy_id =
+		config->policies[answer >> ANSWER_POLICY_SHIFT & (MAX_POLICIES - 1)].id;
+	return decision;
 }
 
 /* Asks all matching policies before any is charged. */
-static __always_inline struct decision peek_all(struct walk *walk, const struct config *config,
-						struct counters *counters, __u32 matching)
+__noinline int peek_all(struct walk *walk, const struct config *config, struct counters *counters,
+			__u32 matching)
 {
-	struct decision decision = {.verdict = VERDICT_PASS, .reason = REASON_UNDER_LIMIT};
 	enum reason reason;
 
+	if (!walk || !config || !counters)
+		return REASON_UNDER_LIMIT;
 	for (__u32 i = 0; i < MAX_POLICIES; i++) {
 		if (!(matching & 1 << i))
 			continue;
-		reason = charge_one(walk, &config->policies[i], counters, NULL, refusal(config));
+		reason = peek_one(walk, &config->policies[i], counters);
 		if (reason != REASON_UNDER_LIMIT)
-			return refused_by(config, &config->policies[i], reason);
+			return answer(reason, i);
 	}
-	return decision;
+	return REASON_UNDER_LIMIT;
 }
 
-/* Charges all matching policies; where one refuses after all, those before it get it back. */
-static __always_inline struct decision charge_all(struct walk *walk, const struct config *config,
-						  struct counters *counters, __u32 matching)
+/*
+ * Charges all matching policies, of which last is the last. Where one refuses after all, those
+ * before it have been charged: the answer names it, and settle_all gives back.
+ */
+__noinline int charge_all(struct walk *walk, const struct config *config, struct counters *counters,
+			  __u32 matching, __u32 last)
 {
-	struct receipt *receipts = counters->receipts;
-	struct decision decision = {.verdict = VERDICT_PASS, .reason = REASON_UNDER_LIMIT};
-	__u32 charged = 0;
 	enum reason reason;
 
+	if (!walk || !config || !counters)
+		return REASON_UNDER_LIMIT;
 	for (__u32 i = 0; i < MAX_POLICIES; i++) {
 		if (!(matching & 1 << i))
 			continue;
-		reason = charge_one(walk, &config->policies[i], counters, &receipts[i],
-				    refusal(config));
-		if (reason != REASON_UNDER_LIMIT) {
-			decision = refused_by(config, &config->policies[i], reason);
-			break;
-		}
-		charged |= 1 << i;
+		reason = charge_one(walk, &config->policies[i], counters, &counters->receipts[i],
+				    i == last);
+		if (reason != REASON_UNDER_LIMIT)
+			return answer(reason, i);
 	}
-	if (decision.verdict == VERDICT_PASS)
-		return decision;
-	for (__u32 i = 0; i < MAX_POLICIES; i++)
-		if (charged & 1 << i)
-			refund(walk, &config->policies[i], counters, &receipts[i]);
-	return decision;
+	return REASON_UNDER_LIMIT;
+}
+
+/*
+ * Ends what charge_all began at the policies in charged: the packet has passed, or they get it back.
+ * That it passed is counted only now that it is certain, so no counter ever goes back. Returns 0.
+ */
+__noinline int settle_all(struct walk *walk, const struct config *config, struct counters *counters,
+			  __u32 charged, bool passed)
+{
+	if (!walk || !config || !counters)
+		return 0;
+	for (__u32 i = 0; i < MAX_POLICIES; i++) {
+		if (!(charged & 1 << i))
+			continue;
+		if (passed)
+			passed_one(walk, &config->policies[i], counters, &counters->receipts[i]);
+		else
+			refund_one(walk, &config->policies[i], counters, &counters->receipts[i]);
+	}
+	return 0;
+}
+
+/* The answer where several enforced policies match. */
+static __always_inline __u32 ask_all(struct walk *walk, const struct config *config,
+				     struct counters *counters, struct matches matches)
+{
+	__u32 answer = peek_all(walk, config, counters, matches.enforced);
+	__u32 before;
+
+	if (answer != REASON_UNDER_LIMIT)
+		return answer;
+	answer = charge_all(walk, config, counters, matches.enforced, matches.last);
+	if (answer == REASON_UNDER_LIMIT)
+		before = (1 << matches.last) - 1;
+	else
+		before = (1 << (answer >> ANSWER_POLICY_SHIFT & (MAX_POLICIES - 1))) - 1;
+	settle_all(walk, config, counters, matches.enforced & before, answer == REASON_UNDER_LIMIT);
+	return answer;
 }
 
 static __always_inline struct decision decide_enforced(struct walk *walk,
@@ -83,41 +130,38 @@ static __always_inline struct decision decide_enforced(struct walk *walk,
 						       struct matches matches)
 {
 	struct decision decision = {.verdict = VERDICT_PASS, .reason = REASON_NO_POLICY};
-	const struct policy *policy;
+	__u32 last = matches.last & (MAX_POLICIES - 1), said;
 
 	if (!matches.enforced)
 		return decision;
-	if (matches.enforced & (matches.enforced - 1)) {
-		decision = peek_all(walk, config, counters, matches.enforced);
-		return decision.verdict == VERDICT_PASS ?
-			       charge_all(walk, config, counters, matches.enforced) :
-			       decision;
-	}
-	policy = &config->policies[matches.last & (MAX_POLICIES - 1)];
-	decision.reason = charge(walk, policy, counters, &counters->receipts[0], refusal(config));
-	return decision.reason == REASON_UNDER_LIMIT ? decision :
-						       refused_by(config, policy, decision.reason);
+	if (matches.enforced & (matches.enforced - 1))
+		said = ask_all(walk, config, counters, matches);
+	else
+		said = answer(charge(walk, &config->policies[last], counters,
+				     &counters->receipts[0], true),
+			      last);
+	return decision_of(config, said, walk->refused);
 }
 
-/* The first policy in dry run that would have dropped the packet gives its reason. */
-static __always_inline struct decision decide_dry(struct walk *walk, const struct config *config,
-						  struct counters *counters, __u32 matching)
+/* The answer of the policies in dry run: the first refusal counts. */
+__noinline int charge_dry(struct walk *walk, const struct config *config, struct counters *counters,
+			  __u32 matching)
 {
-	struct decision decision = {.verdict = VERDICT_PASS, .reason = REASON_UNDER_LIMIT};
+	__u32 said = REASON_UNDER_LIMIT;
 	enum reason reason;
 
+	if (!walk || !config || !counters)
+		return said;
+	walk->refused = VERDICT_WOULD_DROP;
 	for (__u32 i = 0; i < MAX_POLICIES; i++) {
 		if (!(matching & 1 << i))
 			continue;
 		reason = charge_one(walk, &config->policies[i], counters, &counters->receipts[0],
-				    VERDICT_WOULD_DROP);
-		if (reason == REASON_UNDER_LIMIT || decision.verdict != VERDICT_PASS)
-			continue;
-		decision.verdict = VERDICT_WOULD_DROP;
-		decision.reason = reason;
-		decision.policy_id = config->policies[i].id;
+				    true);
+		if (reason != REASON_UNDER_LIMIT && said == REASON_UNDER_LIMIT)
+			said = answer(reason, i);
 	}
-	return decision;
+	return said;
 }
 
 static __always_inline struct decision decide(struct walk *walk, const struct config *config,
@@ -137,9 +181,11 @@ static __always_inline struct decision decide(struct walk *walk, const struct co
 		matches.enforced = 1;
 	else
 		match(config, &walk->packet, &matches);
+	walk->refused = refusal(config);
 	decision = decide_enforced(walk, config, counters, matches);
 	if (decision.verdict == VERDICT_PASS && matches.dry)
-		decision = decide_dry(walk, config, counters, matches.dry);
+		decision = decision_of(config, charge_dry(walk, config, counters, matches.dry),
+				       VERDICT_WOULD_DROP);
 	if (walk->untracked && decision.reason == REASON_UNDER_LIMIT)
 		decision.reason = REASON_UNTRACKED;
 	return decision;

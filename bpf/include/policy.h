@@ -54,6 +54,13 @@ __noinline int match(const struct config *config, const struct packet *packet,
 	return 0;
 }
 
+/* The bucket that a policy charges a packet to, NULL for none, and the limit that holds for it. */
+struct account {
+	struct bucket *bucket;
+	const struct limit *limit;
+	enum place place;
+};
+
 /* Whether a rule sets the limit of this policy for the source. */
 static __always_inline bool is_ruled(const struct walk *walk, const struct policy *policy,
 				     const struct ruling *ruling)
@@ -61,122 +68,181 @@ static __always_inline bool is_ruled(const struct walk *walk, const struct polic
 	return walk->action == ACTION_LIMIT && ruling->policy_id == policy->id;
 }
 
-/* A source with a limit of its own has its own bucket: two limits on one would each convert it. */
-static __always_inline bool has_own_bucket(const struct policy *policy, bool ruled)
-{
-	return ruled || !(policy->flags & POLICY_SHARED);
-}
-
 static __always_inline struct bucket *shared_bucket(__u32 slot)
 {
 	return bpf_map_lookup_elem(&shared_buckets, &slot);
 }
 
-/* NULL, or the bucket for all such sources, where this one cannot be tracked. */
-static __always_inline struct bucket *source_bucket(struct walk *walk, const struct policy *policy,
-						    const struct limit *limit,
-						    struct counters *counters, bool *tracked)
+static __always_inline struct bucket_key key_of(const struct walk *walk,
+						const struct policy *policy)
 {
-	struct bucket *bucket;
+	struct bucket_key key = walk->source;
 
-	walk->key.policy = walk->family | policy->id;
-	bucket = bpf_map_lookup_elem(&buckets, &walk->key);
-	if (!bucket)
-		bucket = new_bucket(&walk->key, limit, counters, walk->now);
-	if (bucket)
-		return bucket;
-	*tracked = false;
-	walk->untracked = true;
-	return walk->overflow == OVERFLOW_SHARED ? shared_bucket(MAX_POLICIES + policy->slot) :
-						   NULL;
+	key.policy |= policy->id;
+	return key;
 }
 
-/* What a bucket says; there may be none, and then the overflow setting does. */
-static __always_inline enum reason ask(const struct walk *walk, struct bucket *bucket,
-				       const struct limit *limit, struct receipt *receipt)
+/* An untracked source, for which the overflow setting says whether it has a part in a bucket. */
+static __always_inline struct account untracked_account(struct walk *walk,
+							const struct policy *policy)
 {
-	if (!bucket)
-		return walk->overflow == OVERFLOW_DROP ? REASON_UNTRACKED : REASON_UNDER_LIMIT;
-	if (bucket->fingerprint != limit->fingerprint && !adopt(bucket, limit, walk->now))
-		return REASON_CONTENDED;
-	if (!receipt)
-		return bucket_fits(bucket, limit, walk->packet.length, walk->now);
-	return bucket_take(bucket, limit, walk->packet.length, walk->now, receipt);
+	struct account account = {.place = PLACE_NOWHERE, .limit = &policy->limit};
+
+	walk->untracked = true;
+	if (walk->overflow == OVERFLOW_SHARED) {
+		account.place = PLACE_UNTRACKED;
+		account.bucket = shared_bucket(MAX_POLICIES + policy->slot);
+	}
+	return account;
 }
 
 /*
- * What becomes of a packet at one policy: the reason to drop it, or REASON_UNDER_LIMIT. With a
- * receipt it is charged and counted, without one only asked about. A refusal is counted under
- * the verdict refused.
+ * Finds the account, or opens one. A source with a limit of its own has its own bucket also where
+ * the others share one: two limits on one bucket would each convert it.
  */
-static __always_inline enum reason charge(struct walk *walk, const struct policy *policy,
-					  struct counters *counters, struct receipt *receipt,
-					  enum verdict refused)
+static __always_inline struct account open_account(struct walk *walk, const struct policy *policy,
+						   struct counters *counters)
 {
-	bool ruled, own, tracked = true;
-	const struct limit *limit;
-	struct bucket *bucket;
-	enum reason reason;
-	__u32 slot = policy->slot;
+	bool ruled = is_ruled(walk, policy, &counters->ruling);
+	struct account account = {
+		.place = PLACE_SOURCE,
+		.limit = ruled ? &counters->ruling.limit : &policy->limit,
+	};
+	struct bucket_key key;
 
-	ruled = is_ruled(walk, policy, &counters->ruling);
-	own = has_own_bucket(policy, ruled);
-	limit = ruled ? &counters->ruling.limit : &policy->limit;
+	if (policy->flags & POLICY_SHARED && !ruled) {
+		account.place = PLACE_SHARED;
+		account.bucket = shared_bucket(policy->slot);
+		return account;
+	}
+	key = key_of(walk, policy);
+	account.bucket = bpf_map_lookup_elem(&buckets, &key);
+	if (!account.bucket)
+		account.bucket = new_bucket(&key, account.limit, counters, walk->now);
+	return account.bucket ? account : untracked_account(walk, policy);
+}
 
-	bucket = own ? source_bucket(walk, policy, limit, counters, &tracked) : shared_bucket(slot);
-	own = own && tracked;
-	if (!tracked)
-		limit = &policy->limit;
-	reason = ask(walk, bucket, limit, receipt);
-	if (reason != REASON_UNDER_LIMIT) {
-		count_policy(counters, slot, refused, walk->packet.length);
-		if (bucket && own)
-			count_loss(bucket, refused, walk->packet.length);
-		return tracked ? reason : REASON_UNTRACKED;
+/* Finds the account that a receipt is of. Its bucket is NULL where it was evicted meanwhile. */
+static __always_inline struct account account_of(const struct walk *walk,
+						 const struct policy *policy,
+						 const struct counters *counters,
+						 const struct receipt *receipt)
+{
+	struct account account = {.place = receipt->place, .limit = &policy->limit};
+	struct bucket_key key;
+
+	switch (receipt->place) {
+	case PLACE_SOURCE:
+		if (is_ruled(walk, policy, &counters->ruling))
+			account.limit = &counters->ruling.limit;
+		key = key_of(walk, policy);
+		account.bucket = bpf_map_lookup_elem(&buckets, &key);
+		break;
+	case PLACE_SHARED:
+		account.bucket = shared_bucket(policy->slot);
+		break;
+	case PLACE_UNTRACKED:
+		account.bucket = shared_bucket(MAX_POLICIES + policy->slot);
+		break;
 	}
-	if (receipt) {
-		/* The shared one first: an atomic operation waits for the stores before it. */
-		if (bucket && own)
-			count_pass(bucket, walk->packet.length);
-		count_policy(counters, slot, VERDICT_PASS, walk->packet.length);
-	}
+	return account;
+}
+
+/* What the account says; where it has no bucket the overflow setting does. */
+static __always_inline enum reason ask(const struct walk *walk, struct account account,
+				       struct receipt *receipt)
+{
+	struct bucket *bucket = account.bucket;
+
+	if (!bucket)
+		return walk->overflow == OVERFLOW_DROP ? REASON_UNTRACKED : REASON_UNDER_LIMIT;
+	if (bucket->fingerprint != account.limit->fingerprint &&
+	    !adopt(bucket, account.limit, walk->now))
+		return REASON_CONTENDED;
+	if (!receipt)
+		return bucket_fits(bucket, account.limit, walk->packet.length, walk->now);
+	receipt->place = account.place;
+	return bucket_take(bucket, account.limit, walk->packet.length, walk->now, receipt);
+}
+
+static __always_inline enum reason refuse(const struct walk *walk, const struct policy *policy,
+					  struct counters *counters, struct account account,
+					  enum reason reason)
+{
+	count_policy(counters, policy->slot, walk->refused, walk->packet.length);
+	if (account.place == PLACE_UNTRACKED || account.place == PLACE_NOWHERE)
+		return REASON_UNTRACKED;
+	if (account.place == PLACE_SOURCE && account.bucket)
+		count_loss(account.bucket, walk->refused, walk->packet.length);
 	return reason;
 }
 
-/* The same, for where several policies match: checked by the verifier once for all of them. */
+static __always_inline void count_passed(const struct walk *walk, const struct policy *policy,
+					 struct counters *counters, struct account account)
+{
+	/* The shared one first: an atomic operation waits for the stores before it. */
+	if (account.place == PLACE_SOURCE && account.bucket)
+		count_pass(account.bucket, walk->packet.length);
+	count_policy(counters, policy->slot, VERDICT_PASS, walk->packet.length);
+}
+
+/*
+ * Charges a packet to a policy. Returns the reason to drop it, or REASON_UNDER_LIMIT. A refusal is
+ * counted at once; that it passed only where this is the last policy that has to let it.
+ */
+static __always_inline enum reason charge(struct walk *walk, const struct policy *policy,
+					  struct counters *counters, struct receipt *receipt,
+					  bool last)
+{
+	struct account account = open_account(walk, policy, counters);
+	enum reason reason = ask(walk, account, receipt);
+
+	if (reason != REASON_UNDER_LIMIT)
+		return refuse(walk, policy, counters, account, reason);
+	if (last)
+		count_passed(walk, policy, counters, account);
+	return reason;
+}
+
+/* The same apart, for where several policies match: the verifier checks it once for all of them. */
 __noinline int charge_one(struct walk *walk, const struct policy *policy, struct counters *counters,
-			  struct receipt *receipt, enum verdict refused)
+			  struct receipt *receipt, bool last)
+{
+	if (!walk || !policy || !counters || !receipt)
+		return REASON_UNDER_LIMIT;
+	receipt->place = PLACE_NOWHERE;
+	return charge(walk, policy, counters, receipt, last);
+}
+
+/* Only asks: charges nothing and counts only a refusal. */
+__noinline int peek_one(struct walk *walk, const struct policy *policy, struct counters *counters)
 {
 	if (!walk || !policy || !counters)
 		return REASON_UNDER_LIMIT;
-	return charge(walk, policy, counters, receipt, refused);
+	return charge(walk, policy, counters, NULL, false);
 }
 
-/* Undoes what charge did for a packet that another policy then refused. Returns 0. */
-__noinline int refund(struct walk *walk, const struct policy *policy, struct counters *counters,
-		      const struct receipt *receipt)
+/* Counts a packet that was charged before and that all policies have let pass. Returns 0. */
+__noinline int passed_one(struct walk *walk, const struct policy *policy, struct counters *counters,
+			  const struct receipt *receipt)
 {
-	const struct limit *limit;
-	struct bucket *bucket;
-	bool ruled, own;
-	__u32 slot;
-
-	if (!walk || !policy || !receipt || !counters)
+	if (!walk || !policy || !counters || !receipt)
 		return 0;
-	slot = policy->slot;
-	ruled = is_ruled(walk, policy, &counters->ruling);
-	own = has_own_bucket(policy, ruled);
-	limit = ruled ? &counters->ruling.limit : &policy->limit;
-	uncount_policy(counters, slot, VERDICT_PASS, walk->packet.length);
+	count_passed(walk, policy, counters, account_of(walk, policy, counters, receipt));
+	return 0;
+}
 
-	walk->key.policy = walk->family | policy->id;
-	bucket = own ? bpf_map_lookup_elem(&buckets, &walk->key) : shared_bucket(slot);
-	/* An own bucket that another CPU made since then was not charged. */
-	if (!bucket || (own && walk->untracked) || bucket->fingerprint != limit->fingerprint)
+/* Undoes the charge of a packet that another policy then refused. Returns 0. */
+__noinline int refund_one(struct walk *walk, const struct policy *policy, struct counters *counters,
+			  const struct receipt *receipt)
+{
+	struct account account;
+
+	if (!walk || !policy || !counters || !receipt)
 		return 0;
-	bucket_refund(bucket, limit, walk->packet.length, receipt);
-	if (own)
-		uncount_pass(bucket, walk->packet.length);
+	account = account_of(walk, policy, counters, receipt);
+	if (account.bucket && account.bucket->fingerprint == account.limit->fingerprint)
+		bucket_refund(account.bucket, account.limit, walk->packet.length, receipt);
 	return 0;
 }
 

@@ -24,12 +24,11 @@ struct packet {
 struct walk {
 	__u64 now;
 	struct packet packet;
-	__u32 family; /* as key.policy has it */
-	struct bucket_key key; /* the source; each policy sets its own id */
+	struct bucket_key source; /* that is charged; each policy sets its own id */
 	__u8 action; /* that the rules say; the limit of ACTION_LIMIT is in counters.ruling */
 	__u8 overflow;
+	__u8 refused; /* the verdict where a policy speaks against the packet */
 	bool untracked; /* a bucket could not be made */
-	__u8 _pad;
 };
 
 #endif

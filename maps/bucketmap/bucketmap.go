@@ -144,26 +144,45 @@ func readAs[K any](buckets *ebpf.Map, size int, whole func(K) bpf.BucketKey) ([]
 
 const (
 	recentMask = 1<<bpf.RecentBits - 1
-	recentFull = 1 << (bpf.RecentBits - 1)
+
+	// justMoved is how few packets a bucket has in its first place soon after a move.
+	justMoved = 4096
+
+	// pauses bounds the wait for a CPU that was stopped in the middle of a move.
+	pauses = 100
 )
 
-// pass adds up the two places of what a bucket passed. While a CPU moves the one to the other it
-// is in both, and the bucket is read again.
+// passed adds up the two places of what a bucket has passed.
+func passed(b *bpf.Bucket) statmap.Counter {
+	total := statmap.Of(b.Pass)
+	total.Add(statmap.Counter{Packets: b.Recent & recentMask, Bytes: b.Recent >> bpf.RecentBits})
+	return total
+}
+
+func moving(b *bpf.Bucket) bool { return b.Recent&recentMask >= bpf.RecentFull }
+
+// pass returns what a bucket has passed. A CPU may be moving it from the one place to the other: it
+// is in both for a moment, and a copy that was made meanwhile may have it in neither. So where a move
+// is going on or was just over, the bucket is read until two copies agree.
 func (m *Map) pass(key bpf.BucketKey, b bpf.Bucket) (statmap.Counter, error) {
-	for range 100 {
-		if b.Recent&recentMask < recentFull {
+	for range pauses {
+		if !moving(&b) && (b.Pass.Packets == 0 || b.Recent&recentMask >= justMoved) {
 			break
 		}
-		time.Sleep(time.Microsecond)
-		err := m.lookup(key, &b)
+		var again bpf.Bucket
+		err := m.lookup(key, &again)
 		if errors.Is(err, ebpf.ErrKeyNotExist) {
 			break
 		}
 		if err != nil {
 			return statmap.Counter{}, fmt.Errorf("read a bucket again: %w", err)
 		}
+		agree := again.Pass == b.Pass && !moving(&again)
+		b = again
+		if agree {
+			break
+		}
+		time.Sleep(time.Microsecond)
 	}
-	pass := statmap.Of(b.Pass)
-	pass.Add(statmap.Counter{Packets: b.Recent & recentMask, Bytes: b.Recent >> bpf.RecentBits})
-	return pass, nil
+	return passed(&b), nil
 }
