@@ -1,15 +1,11 @@
 package loader
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -20,23 +16,21 @@ import (
 )
 
 // Attach attaches to an interface of the calling thread's network namespace. Where it is attached
-// already it changes nothing, and already is true.
+// already it changes nothing, and already is true. It forgets interfaces that are gone.
 func (i *Instance) Attach(name string, mode Mode) (a Attachment, already bool, err error) {
 	iface, err := interfaceByName(name)
 	if err != nil {
 		return Attachment{}, false, err
 	}
+	if err := i.forgetGone(); err != nil {
+		return Attachment{}, false, err
+	}
 	index := iface.Attrs().Index
 	a, err = i.attachment(index)
-	switch {
-	case err == nil && a.Gone:
-		// The kernel has reused the number of an interface that is gone.
-		if err := i.Detach(index); err != nil {
-			return Attachment{}, false, err
-		}
-	case err == nil:
+	if err == nil {
 		return a, true, i.checkAttached(a, name, mode)
-	case !errors.Is(err, ErrNotAttached):
+	}
+	if !errors.Is(err, ErrNotAttached) {
 		return Attachment{}, false, err
 	}
 	if err := checkForeign(iface); err != nil {
@@ -49,9 +43,27 @@ func (i *Instance) Attach(name string, mode Mode) (a Attachment, already bool, e
 	return a, false, err
 }
 
+// forgetGone removes the links of interfaces that are gone, from which the kernel has detached. It
+// may have given their numbers to others.
+func (i *Instance) forgetGone() error {
+	all, err := i.Attachments()
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if !a.Gone {
+			continue
+		}
+		if err := i.Detach(a.Index); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkAttached says what speaks against leaving an attachment as it is.
 func (i *Instance) checkAttached(a Attachment, name string, mode Mode) error {
-	if a.Name != name {
+	if a.Name == "" {
 		return fmt.Errorf("the instance at %s is attached to interface %d of another network "+
 			"namespace; use a directory of its own for each namespace, with --pin",
 			filepath.Dir(i.dir), a.Index)
@@ -131,8 +143,9 @@ func (i *Instance) attachProgram(index int, program *ebpf.Program, flags link.XD
 	return nil
 }
 
-// Find returns the numbers of the attachments to these interfaces, given by name, or by number
-// where they are gone; 0 where an interface is there but not attached to.
+// Find returns the numbers of the attachments to these interfaces, given by any of their names, or
+// by number where they are gone or in another network namespace; 0 where an interface is there but
+// not attached to.
 func (i *Instance) Find(names []string) ([]int, error) {
 	all, err := i.Attachments()
 	if err != nil {
@@ -140,12 +153,16 @@ func (i *Instance) Find(names []string) ([]int, error) {
 	}
 	indices := make([]int, len(names))
 	for n, name := range names {
+		iface, err := interfaceByName(name)
 		at := slices.IndexFunc(all, func(a Attachment) bool {
-			return a.Name == name || a.Name == "" && strconv.Itoa(a.Index) == name
+			if err != nil {
+				return a.Name == "" && strconv.Itoa(a.Index) == name
+			}
+			return a.Name != "" && a.Index == iface.Attrs().Index
 		})
 		if at >= 0 {
 			indices[n] = all[at].Index
-		} else if _, err := interfaceByName(name); err != nil {
+		} else if err != nil {
 			return nil, err
 		}
 	}
@@ -174,139 +191,3 @@ func unpinLink(path string) error {
 
 // RemoveAll detaches everything and removes the instance, which stays open to read.
 func (i *Instance) RemoveAll() error { return removeDir(filepath.Dir(i.dir)) }
-
-// CheckInterfaces returns the numbers of interfaces, or an error that says which one there is not.
-func CheckInterfaces(names []string) ([]int, error) {
-	var indices []int
-	for _, name := range names {
-		iface, err := interfaceByName(name)
-		if err != nil {
-			return nil, err
-		}
-		indices = append(indices, iface.Attrs().Index)
-	}
-	return indices, nil
-}
-
-// Attachments returns what the instance is attached to, by interface number. It asks about
-// interfaces in the network namespace of the calling thread.
-func (i *Instance) Attachments() ([]Attachment, error) {
-	entries, err := os.ReadDir(filepath.Join(i.dir, linksDir))
-	if err != nil {
-		return nil, fmt.Errorf("list attachments: %w", privilege(err))
-	}
-	var all []Attachment
-	for _, e := range entries {
-		index, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue // not ours
-		}
-		a, err := i.attachment(index)
-		if errors.Is(err, ErrNotAttached) {
-			continue // detached just now
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	slices.SortFunc(all, func(a, b Attachment) int { return cmp.Compare(a.Index, b.Index) })
-	return all, nil
-}
-
-func (i *Instance) attachment(index int) (Attachment, error) {
-	l, err := link.LoadPinnedLink(i.linkPath(index), nil)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Attachment{}, fmt.Errorf("%w to interface %d", ErrNotAttached, index)
-	}
-	if err != nil {
-		return Attachment{}, fmt.Errorf("open the link to interface %d: %w", index, privilege(err))
-	}
-	defer l.Close()
-	info, err := l.Info()
-	if err != nil {
-		return Attachment{}, fmt.Errorf("ask about the link to interface %d: %w", index, err)
-	}
-	a := Attachment{Index: index, ProgramID: uint32(info.Program)}
-	if xdp := info.XDP(); xdp == nil || xdp.Ifindex == 0 {
-		a.Gone = true
-		return a, nil
-	}
-	a.Frags = isFrags(info.Program)
-	iface, err := netlink.LinkByIndex(index)
-	if err != nil || iface.Attrs().Xdp == nil || iface.Attrs().Xdp.ProgId != a.ProgramID {
-		return a, nil // in another network namespace
-	}
-	a.Name = iface.Attrs().Name
-	a.Up = iface.Attrs().Flags&unix.IFF_UP != 0
-	a.Mode = modeOf(iface.Attrs().Xdp.AttachMode)
-	return a, nil
-}
-
-// modeOf translates IFLA_XDP_ATTACHED.
-func modeOf(attached uint32) Mode {
-	const driver, skb = 1, 2
-	switch attached {
-	case driver:
-		return Native
-	case skb:
-		return Generic
-	default:
-		return Auto
-	}
-}
-
-// isFrags goes by the name of the program, which the kernel may have cut: after an upgrade that was
-// killed, a link carries a program that is not the pinned one.
-func isFrags(id ebpf.ProgramID) bool {
-	p, err := ebpf.NewProgramFromID(id)
-	if err != nil {
-		return false
-	}
-	defer p.Close()
-	info, err := p.Info()
-	return err == nil && len(info.Name) > len(bpf.Program) && strings.HasPrefix(bpf.ProgramFrags, info.Name)
-}
-
-func interfaceByName(name string) (netlink.Link, error) {
-	iface, err := netlink.LinkByName(name)
-	var notFound netlink.LinkNotFoundError
-	if errors.As(err, &notFound) {
-		return nil, fmt.Errorf("%w: %q; there are %s", ErrNoInterface, name, interfaceNames())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look up interface %q: %w", name, err)
-	}
-	return iface, nil
-}
-
-func interfaceNames() string {
-	links, err := netlink.LinkList()
-	if err != nil {
-		return "no others that can be listed"
-	}
-	var names []string
-	for _, l := range links {
-		names = append(names, l.Attrs().Name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
-
-// checkForeign returns an error where a program that is not ours is on the interface.
-func checkForeign(iface netlink.Link) error {
-	xdp := iface.Attrs().Xdp
-	if xdp == nil || !xdp.Attached {
-		return nil
-	}
-	name := "an unknown program"
-	if p, err := ebpf.NewProgramFromID(ebpf.ProgramID(xdp.ProgId)); err == nil {
-		defer p.Close()
-		if info, err := p.Info(); err == nil && info.Name != "" {
-			name = strconv.Quote(info.Name)
-		}
-	}
-	return fmt.Errorf("%w to %s: %s, program id %d, in %s mode; detach that first "+
-		"(`ip link set dev %s xdp off`, or the tool that attached it)",
-		ErrForeign, iface.Attrs().Name, name, xdp.ProgId, modeOf(xdp.AttachMode), iface.Attrs().Name)
-}

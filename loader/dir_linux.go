@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -69,7 +70,7 @@ func checkVersion(dir string) error {
 		return err
 	}
 	for _, v := range versions {
-		if !strings.HasPrefix(v, tempPrefix) {
+		if !isTemp(v) {
 			return fmt.Errorf("%w is at %s: it has the layout %s, this headgate uses %s; detach it "+
 				"with the headgate that made it or with `headgate detach --all`, or choose another "+
 				"directory with --pin", ErrOtherVersion, dir, v, layoutVersion)
@@ -82,8 +83,8 @@ func notLoaded(dir string) error {
 	return fmt.Errorf("%w at %s; `headgate attach IFACE --rate 10kpps` starts one", ErrNotLoaded, dir)
 }
 
-// ownEntries returns the names in dir that headgate made: layouts, and what a start that was cut
-// short left over.
+// ownEntries returns the names in dir that headgate made: layouts, and what a start or a detach that
+// was cut short left over.
 func ownEntries(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +95,7 @@ func ownEntries(dir string) ([]string, error) {
 	}
 	var own []string
 	for _, e := range entries {
-		if isLayout(e.Name()) || strings.HasPrefix(e.Name(), tempPrefix) {
+		if isLayout(e.Name()) || isTemp(e.Name()) {
 			own = append(own, e.Name())
 		}
 	}
@@ -106,23 +107,26 @@ func isLayout(name string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// removeLeftovers removes what starts that were cut short left in dir. The lock is held.
+func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
+
+// removeLeftovers removes what starts and detaches that were cut short left in dir. The lock is held.
 func removeLeftovers(dir string) error {
 	names, err := ownEntries(dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if strings.HasPrefix(name, tempPrefix) {
+		if isTemp(name) {
 			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-				return fmt.Errorf("remove what an interrupted start left: %w", err)
+				return fmt.Errorf("remove what an interrupted command left: %w", err)
 			}
 		}
 	}
 	return nil
 }
 
-// removeDir removes an instance with all that it holds, and nothing else that may be in dir.
+// removeDir removes an instance with all that it holds, and nothing else that may be in dir. The
+// lock is held. Wherever it is cut short there is a whole instance or none.
 func removeDir(dir string) error {
 	names, err := ownEntries(dir)
 	if err != nil {
@@ -132,13 +136,26 @@ func removeDir(dir string) error {
 	for _, name := range names {
 		// Links first: traffic flows freely as soon as possible.
 		errs = append(errs, unpinLinks(filepath.Join(dir, name, linksDir)))
-		errs = append(errs, os.RemoveAll(filepath.Join(dir, name)))
+	}
+	// Then what is left over: it may be in the way of a rename.
+	errs = append(errs, removeLeftovers(dir))
+	for _, name := range slices.DeleteFunc(names, isTemp) {
+		errs = append(errs, removeLayout(dir, name))
 	}
 	errs = append(errs, removeIfEmpty(dir))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove the instance at %s: %w", dir, err)
 	}
 	return nil
+}
+
+// removeLayout renames first, so that nobody takes what is half removed for an instance.
+func removeLayout(dir, name string) error {
+	temp := filepath.Join(dir, fmt.Sprintf("%s%d-%s", tempPrefix, os.Getpid(), name))
+	if err := os.Rename(filepath.Join(dir, name), temp); err != nil {
+		return err
+	}
+	return os.RemoveAll(temp)
 }
 
 // removeIfEmpty removes dir, unless others have something there or a file system is mounted on it.

@@ -56,40 +56,6 @@ func TestCheckVersion(t *testing.T) {
 	}
 }
 
-// TestRemoveDir removes what is headgate's, and no more.
-func TestRemoveDir(t *testing.T) {
-	dir := t.TempDir()
-	for _, d := range []string{"v1/links", "v0/links", "tmp-7/links", "cilium", "backup"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, f := range []string{"v1/buckets", "v1/links/3", "notes"} {
-		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := removeDir(dir); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(names(t, dir), " "); got != "backup cilium notes" {
-		t.Errorf("left: %s", got)
-	}
-	for _, foreign := range []string{"backup", "cilium", "notes"} {
-		if err := os.Remove(filepath.Join(dir, foreign)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 { // the second time there is nothing
-		if err := removeDir(dir); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("stat: %v", err)
-		}
-	}
-}
-
 func names(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -178,8 +144,11 @@ func ensureTwice() error {
 		return fmt.Errorf("notices %q", notices)
 	}
 	var stat unix.Statfs_t
-	if err := unix.Statfs(standardMount, &stat); err != nil || stat.Type != unix.BPF_FS_MAGIC {
-		return fmt.Errorf("file system %x, %v", stat.Type, err)
+	if err := unix.Statfs(standardMount, &stat); err != nil {
+		return err
+	}
+	if stat.Type != unix.BPF_FS_MAGIC {
+		return fmt.Errorf("file system %x", stat.Type)
 	}
 	return unix.Unmount(standardMount, 0)
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/bucketmap"
-	"github.com/headgate/headgate/maps/eventmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
@@ -98,6 +97,9 @@ func OpenToRead(o Options) (*Instance, error) {
 	if err := checkCapabilities(); err != nil {
 		return nil, err
 	}
+	if err := checkOwner(o.Dir); err != nil {
+		return nil, err
+	}
 	return open(o.Dir)
 }
 
@@ -139,6 +141,9 @@ func open(dir string) (i *Instance, err error) {
 		if errors.Is(err, fs.ErrNotExist) && name == bpf.ProgramFrags {
 			continue // a kernel without it
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return i, i.missing("program", name)
+		}
 		if err != nil {
 			return i, fmt.Errorf("open the program %s: %w", name, err)
 		}
@@ -150,7 +155,7 @@ func open(dir string) (i *Instance, err error) {
 func (i *Instance) openMap(name string, spec *ebpf.MapSpec) error {
 	m, err := ebpf.LoadPinnedMap(filepath.Join(i.dir, name), nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		return i.incompatible(fmt.Errorf("map %s is missing", name))
+		return i.missing("map", name)
 	}
 	if err != nil {
 		return fmt.Errorf("open the map %s: %w", name, privilege(err))
@@ -164,6 +169,15 @@ func (i *Instance) openMap(name string, spec *ebpf.MapSpec) error {
 		return i.incompatible(err)
 	}
 	return nil
+}
+
+// missing says what it means that a pin is not there: a detach has just removed all of them, or
+// this instance never had it.
+func (i *Instance) missing(kind, name string) error {
+	if err := checkVersion(filepath.Dir(i.dir)); err != nil {
+		return err
+	}
+	return i.incompatible(fmt.Errorf("the %s %s is missing", kind, name))
 }
 
 func (i *Instance) incompatible(err error) error {
@@ -203,34 +217,6 @@ func (i *Instance) Buckets() *bucketmap.Map {
 
 // Stats reads the counters.
 func (i *Instance) Stats() (statmap.Stats, error) { return statmap.Read(i.maps[bpf.MapCounters]) }
-
-// Events returns a reader of the events. An instance has one at a time; ErrLocked says that
-// another process reads them. The caller must Close it.
-func (i *Instance) Events() (*EventReader, error) {
-	f, err := os.Open(i.dir)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", i.dir, privilege(err))
-	}
-	if err := tryFlock(f); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("read events: %w; two readers would each see a part of them", err)
-	}
-	r, err := eventmap.NewReader(i.maps[bpf.MapEvents])
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return &EventReader{Reader: r, lock: f}, nil
-}
-
-// EventReader is the one reader of an instance's events.
-type EventReader struct {
-	*eventmap.Reader
-	lock *os.File
-}
-
-// Close ends reading and lets another process read.
-func (r *EventReader) Close() error { return errors.Join(r.Reader.Close(), r.lock.Close()) }
 
 // Memory returns what the kernel charges for each map, by name.
 func (i *Instance) Memory() ([]MapMemory, error) {

@@ -80,6 +80,9 @@ func (*Instance) RemoveAll() error { return errNotLinux() }
 // CheckInterfaces says that it needs Linux.
 func CheckInterfaces([]string) ([]int, error) { return nil, errNotLinux() }
 
+// CheckFree says that it needs Linux.
+func (*Instance) CheckFree([]string) error { return errNotLinux() }
+
 // Attachments says that it needs Linux.
 func (*Instance) Attachments() ([]Attachment, error) { return nil, errNotLinux() }
 

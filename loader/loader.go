@@ -10,6 +10,9 @@
 //	DIR/v1/<map>            a pin for each map of package bpf
 //	DIR/v1/xdp_ratelimit    the program, and its variant for frames of several buffers
 //	DIR/v1/links/<ifindex>  one for each interface; removing it detaches
+//	DIR/tmp-*               what is being made or removed, or was when its command was killed
+//
+// DIR must belong to who uses it, or to root, and nobody else may write to it.
 package loader
 
 import (

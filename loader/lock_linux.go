@@ -42,8 +42,11 @@ func lockUntil(dir string, deadline time.Time) (*os.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", dir, privilege(err))
 		}
-		err = waitFlock(f, deadline)
-		if err != nil {
+		if err := checkOwner(dir); err != nil {
+			f.Close()
+			return nil, err
+		}
+		if err := waitFlock(f, deadline); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("lock %s: %w", dir, err)
 		}

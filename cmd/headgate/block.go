@@ -62,9 +62,7 @@ func newRuleCmd(e *env, g *global, action rulemap.Action) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "file", "", "take a list from `FILE` (- for standard input): one prefix a line, # starts a comment")
 	flags.DurationVar(&f.lasts, "for", 0, "end after this `duration`, as 30s, 10m or 12h (default never)")
-	if action == rulemap.Block {
-		flags.BoolVar(&f.force, "force", false, "also block the address of this SSH session, or a default gateway")
-	}
+	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session, or a default gateway")
 	return cmd
 }
 
@@ -72,8 +70,7 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 	if _, err := g.format(); err != nil {
 		return err
 	}
-	until, err := e.until(cmd, f.lasts)
-	if err != nil {
+	if err := checkLasts(cmd, f.lasts); err != nil {
 		return err
 	}
 	prefixes, err := e.prefixArgs(args, f.file)
@@ -82,9 +79,10 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 	}
 	rules := make([]rulemap.Rule, len(prefixes))
 	for n, p := range prefixes {
-		rules[n] = rulemap.Rule{Prefix: p, Action: action, Until: until}
+		rules[n] = rulemap.Rule{Prefix: p, Action: action}
 	}
 	return e.changing(g, func(i *loader.Instance) error {
+		setUntil(rules, e.until(f.lasts))
 		if !f.force {
 			if err := e.guardRules(i, rules); err != nil {
 				return err
@@ -96,6 +94,7 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 			}
 		}
 		progress := e.progress(len(prefixes), action.String()+"ing")
+		setUntil(rules, e.until(f.lasts)) // again: the time counts from when it begins to hold
 		err := i.Rules().SetAll(rules, progress.set)
 		progress.finish()
 		if err != nil {
@@ -105,15 +104,26 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 	})
 }
 
-// until returns the end of a rule that lasts so long from now; 0 is given only by mistake.
-func (e *env) until(cmd *cobra.Command, lasts time.Duration) (uint64, error) {
-	if !cmd.Flags().Changed("for") {
-		return rulemap.Forever, nil
+// checkLasts finds a --for that is given by mistake.
+func checkLasts(cmd *cobra.Command, lasts time.Duration) error {
+	if cmd.Flags().Changed("for") && lasts <= 0 {
+		return usagef("--for %s: use a duration above 0, as 30s, 10m or 12h", lasts)
 	}
-	if lasts <= 0 {
-		return 0, usagef("--for %s: use a duration above 0, as 30s, 10m or 12h", lasts)
+	return nil
+}
+
+// until returns the end of a rule that lasts so long from now; 0 is one without an end.
+func (e *env) until(lasts time.Duration) uint64 {
+	if lasts == 0 {
+		return rulemap.Forever
 	}
-	return e.bootTime() + uint64(lasts), nil
+	return e.bootTime() + uint64(lasts)
+}
+
+func setUntil(rules []rulemap.Rule, until uint64) {
+	for n := range rules {
+		rules[n].Until = until
+	}
 }
 
 func ending(lasts time.Duration) string {
@@ -138,35 +148,6 @@ func (e *env) noticeAllowed(i *loader.Instance, prefixes []netip.Prefix) error {
 		}
 	}
 	return nil
-}
-
-func newUnsetCmd(e *env, g *global) *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
-		Use:   "unset PREFIX... | --file FILE",
-		Short: "Remove all rules of an address or prefix",
-		Long: `Remove what set, block and allow said of exactly these prefixes. Rules of other prefixes that
-contain them, or lie in them, stay. A prefix without a rule is no error.`,
-		Example: `  headgate unset 203.0.113.7 198.51.100.0/24`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if _, err := g.format(); err != nil {
-				return err
-			}
-			prefixes, err := e.prefixArgs(args, file)
-			if err != nil {
-				return err
-			}
-			return e.changing(g, func(i *loader.Instance) error {
-				removed, err := i.Rules().Unset(prefixes)
-				if err != nil {
-					return err
-				}
-				return e.print(g, doneWith("unset", removed, ""))
-			})
-		},
-	}
-	cmd.Flags().StringVar(&file, "file", "", "take a list from `FILE` (- for standard input)")
-	return cmd
 }
 
 // doneWith describes what a verb did to prefixes.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
@@ -67,33 +70,104 @@ func TestMatchesPeer(t *testing.T) {
 	}
 }
 
-func TestWhichRuleDecides(t *testing.T) {
-	rule := func(prefix string, action rulemap.Action) rulemap.Rule {
-		return rulemap.Rule{Prefix: netip.MustParsePrefix(prefix), Action: action}
+// rule makes a rule that ends at a time of the boot clock; 0 is never.
+func rule(prefix string, action rulemap.Action, until uint64) rulemap.Rule {
+	return rulemap.Rule{
+		Prefix: netip.MustParsePrefix(prefix), Action: action, Until: cmp.Or(until, rulemap.Forever),
+		Limit: wire.Limit{Packets: quotaOf(1, time.Second, rate.Packets, 1)},
 	}
-	wide, narrow := rule("10.0.0.0/8", rulemap.Block), rule("10.1.0.0/16", rulemap.Limit)
-	rules := []rulemap.Rule{wide, narrow, rule("2001:db8::/32", rulemap.Block)}
-	for addr, want := range map[string]string{"10.1.2.3": "10.1.0.0/16", "10.2.0.1": "10.0.0.0/8", "2001:db8::1": "2001:db8::/32"} {
-		if got, ok := longest(rules, netip.MustParseAddr(addr)); !ok || got.Prefix.String() != want {
-			t.Errorf("%s: %s, want %s", addr, got.Prefix, want)
-		}
-	}
-	if got, ok := longest(rules, netip.MustParseAddr("192.0.2.1")); ok {
-		t.Errorf("found %s", got.Prefix)
-	}
+}
+
+// Each rule decides from when the last one before it ends, and after all of them the policies do.
+func TestThreats(t *testing.T) {
+	const allow, block, limit = rulemap.Allow, rulemap.Block, rulemap.Limit
+	const never = rulemap.Forever
+	peer := lockout.Peer{Addr: netip.MustParseAddr("10.1.0.2"), Port: 22}
+	high, low := newTestConfig(t, 1000), newTestConfig(t, 2)
+	const policy = "a limit of 2pps, burst 2 (policy default)"
+	const own = "a limit of 1pps, burst 1 for 10.0.0.0/8"
+	ruled := rule("10.0.0.0/8", limit, 0)
+	ruled.PolicyID = high.Policies[0].ID()
+	other := rule("10.0.0.0/8", limit, 0)
+	other.PolicyID = 77
 	tests := []struct {
-		old, fresh rulemap.Rule
-		want       bool
+		name   string
+		config policymap.Config
+		rules  []rulemap.Rule
+		want   []threat
 	}{
-		{narrow, wide, true},
-		{wide, narrow, false},
-		{rule("10.0.0.0/8", rulemap.Allow), wide, true},
-		{rule("10.0.0.0/8", rulemap.Limit), wide, false},
-		{wide, wide, false}, // the new one takes its place
+		{"nothing", high, nil, nil},
+		{"policy", low, nil, []threat{{policy, 0, never}}},
+		{"block", low, []rulemap.Rule{rule("10.0.0.0/8", block, 0)}, []threat{{"blocking 10.0.0.0/8", 0, never}}},
+		{"block for a while", high, []rulemap.Rule{rule("10.0.0.0/8", block, 5)}, []threat{{"blocking 10.0.0.0/8", 0, 5}}},
+		{"allow", low, []rulemap.Rule{rule("10.0.0.0/8", allow, 0)}, nil},
+		{"allow for a while", low, []rulemap.Rule{rule("10.0.0.0/8", allow, 5)}, []threat{{policy, 5, never}}},
+		{"allow goes first", low, []rulemap.Rule{rule("10.0.0.0/8", block, 0), rule("10.0.0.0/8", allow, 0)}, nil},
+		{"longer allow", low, []rulemap.Rule{rule("10.0.0.0/8", block, 0), rule("10.1.0.0/16", allow, 0)}, nil},
+		{"longer block", high, []rulemap.Rule{rule("10.0.0.0/8", allow, 0), rule("10.1.0.0/16", block, 0)},
+			[]threat{{"blocking 10.1.0.0/16", 0, never}}},
+		{"allow ends before", high, []rulemap.Rule{rule("10.0.0.0/8", block, 9), rule("10.1.0.0/16", allow, 5)},
+			[]threat{{"blocking 10.0.0.0/8", 5, 9}}},
+		{"allow ends after", high, []rulemap.Rule{rule("10.0.0.0/8", block, 9), rule("10.1.0.0/16", allow, 9)}, nil},
+		{"one after the other", low,
+			[]rulemap.Rule{rule("10.1.0.2/32", allow, 3), rule("10.1.0.0/16", block, 2), rule("10.0.0.0/8", block, 4), rule("0.0.0.0/0", allow, 6)},
+			[]threat{{"blocking 10.0.0.0/8", 3, 4}, {policy, 6, never}}},
+		{"limit", high, []rulemap.Rule{ruled}, []threat{{own, 0, never}}},
+		{"limit of another policy", high, []rulemap.Rule{other}, nil},
+		{"limit beside a policy", low, []rulemap.Rule{other}, []threat{{policy, 0, never}}},
 	}
 	for _, tt := range tests {
-		if got := goesFirst(tt.old, tt.fresh); got != tt.want {
-			t.Errorf("%v before %v: %t", tt.old, tt.fresh, got)
+		if got := threats(tt.rules, &tt.config, peer); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// newTestConfig is the default policy alone, with a limit in packets a second.
+func newTestConfig(t *testing.T, pps uint64) policymap.Config {
+	t.Helper()
+	config := policymap.NewConfig()
+	limit := wire.Limit{Packets: quotaOf(pps, time.Second, rate.Packets, pps)}
+	if err := config.Set(policymap.Policy{Name: policymap.Default, Limit: limit}, [policymap.MaxPolicies][bpf.VerdictLen]bpf.Counter{}); err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// Only what is as bad already, from now on and for as long, excuses what a change brings about.
+func TestNewThreats(t *testing.T) {
+	peer := lockout.Peer{Addr: netip.MustParseAddr("10.1.0.2")}
+	const now, soon, later = 0, 5, 9
+	tests := []struct {
+		name          string
+		before, after []threat
+		refused       bool
+	}{
+		{"none", nil, nil, false},
+		{"gone", []threat{{"a", now, later}}, nil, false},
+		{"new", nil, []threat{{"a", now, later}}, true},
+		{"as before", []threat{{"a", now, later}}, []threat{{"a", now, later}}, false},
+		{"another", []threat{{"a", now, later}}, []threat{{"b", now, later}}, true},
+		{"earlier", []threat{{"a", soon, later}}, []threat{{"a", now, later}}, true},
+		{"starts later", []threat{{"a", now, later}}, []threat{{"a", soon, later}}, false},
+		{"longer", []threat{{"a", now, soon}}, []threat{{"a", now, later}}, true},
+		{"shorter", []threat{{"a", now, later}}, []threat{{"a", now, soon}}, false},
+		{"one more", []threat{{"a", now, later}}, []threat{{"a", now, later}, {"b", now, later}}, true},
+	}
+	for _, tt := range tests {
+		if err := refuseNew(tt.before, tt.after, peer); (err != nil) != tt.refused {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+func TestWithRules(t *testing.T) {
+	const allow, block = rulemap.Allow, rulemap.Block
+	held := []rulemap.Rule{rule("10.0.0.0/8", allow, 7), rule("10.0.0.0/8", block, 0)}
+	fresh := []rulemap.Rule{rule("10.0.0.0/8", allow, 3), rule("10.1.0.0/16", block, 0), rule("10.2.0.0/16", block, 0)}
+	want := []rulemap.Rule{held[1], fresh[0], fresh[1]}
+	got := withRules(slices.Clone(held), fresh, netip.MustParseAddr("10.1.0.2"))
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -198,6 +198,9 @@ func checkUnused(i *loader.Instance, policy policymap.Policy) error {
 	if len(prefixes) == 0 {
 		return nil
 	}
+	if len(prefixes) == 1 {
+		return fmt.Errorf("policy %q has a limit of its own for %s; unset that before", policy.Name, prefixes[0])
+	}
 	return fmt.Errorf("policy %q has limits of its own for %d prefixes (%s first); unset them before",
 		policy.Name, len(prefixes), prefixes[0])
 }

@@ -85,7 +85,11 @@ func (e *env) prefixFile(name string) ([]netip.Prefix, error) {
 		name = "standard input"
 	}
 	prefixes, masked, err := readPrefixes(in, name)
-	if masked > 0 && err == nil {
+	switch {
+	case err != nil:
+	case masked == 1:
+		e.notice("note: 1 prefix of %s has host bits set; it is masked", name)
+	case masked > 1:
 		e.notice("note: %d prefixes of %s have host bits set; they are masked", masked, name)
 	}
 	return prefixes, err
@@ -120,8 +124,11 @@ func readPrefixes(in io.Reader, name string) (prefixes []netip.Prefix, masked in
 	} else if err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", name, err)
 	}
-	if wrong > maxFileErrors {
-		errs = append(errs, fmt.Errorf("%s: %d more lines are wrong", name, wrong-maxFileErrors))
+	switch more := wrong - maxFileErrors; {
+	case more == 1:
+		errs = append(errs, fmt.Errorf("%s: 1 more line is wrong", name))
+	case more > 1:
+		errs = append(errs, fmt.Errorf("%s: %d more lines are wrong", name, more))
 	}
 	if len(errs) > 0 {
 		return nil, 0, fmt.Errorf("%w; nothing was changed", errors.Join(errs...))

@@ -108,7 +108,7 @@ func TestPrefixArgs(t *testing.T) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 	const notes = "headgate: note: 192.0.2.1/24 has host bits set, taken as 192.0.2.0/24\n" +
-		"headgate: note: 1 prefixes of standard input have host bits set; they are masked\n"
+		"headgate: note: 1 prefix of standard input has host bits set; it is masked\n"
 	if c.err.String() != notes {
 		t.Errorf("notes %q, want %q", c.err.String(), notes)
 	}

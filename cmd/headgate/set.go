@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,8 +109,7 @@ func (e *env) applyDefault(i *loader.Instance, config *policymap.Config, f *limi
 }
 
 func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) error {
-	until, err := e.until(cmd, f.lasts)
-	if err != nil {
+	if err := checkLasts(cmd, f.lasts); err != nil {
 		return err
 	}
 	prefixes, err := e.prefixArgs([]string{arg}, "")
@@ -118,32 +118,18 @@ func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) 
 	}
 	prefix := prefixes[0]
 	return e.changing(g, func(i *loader.Instance) error {
-		config, err := i.Policies().Load()
+		rule, err := f.rule(i, prefix)
 		if err != nil {
 			return err
 		}
-		policy, ok := config.Policy(f.policy)
-		if !ok {
-			return usagef("%w: %q; `headgate policies` lists them", policymap.ErrNoPolicy, f.policy)
-		}
-		rule, exists, err := limitRule(i, prefix)
-		if err != nil {
-			return err
-		}
-		if exists && rule.PolicyID != policy.ID() {
-			return fmt.Errorf("%s has a limit for the policy %q, and a prefix has room for one limit; "+
-				"`headgate unset %s` first", prefix, config.PolicyName(rule.PolicyID), prefix)
-		}
-		if rule.Limit, err = f.limit.apply(rule.Limit); err != nil {
-			return err
-		}
-		rule.PolicyID, rule.Until = policy.ID(), until
+		rule.Until = e.until(f.lasts)
 		if !f.force {
 			if err := e.guardRules(i, []rulemap.Rule{rule}); err != nil {
 				return err
 			}
 		}
 		e.noticeSmallBurst(rule.Limit)
+		rule.Until = e.until(f.lasts) // again: the time counts from when it begins to hold
 		if err := i.Rules().Set(rule); err != nil {
 			return err
 		}
@@ -154,6 +140,36 @@ func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) 
 		done.Policy = f.policy
 		return e.print(g, done)
 	})
+}
+
+// rule returns the limit rule that the flags ask for; its end is left to the caller.
+func (f *setFlags) rule(i *loader.Instance, prefix netip.Prefix) (rulemap.Rule, error) {
+	var none rulemap.Rule
+	configs, err := possibleConfigs(i)
+	if err != nil {
+		return none, err
+	}
+	for _, config := range configs {
+		if err := checkWhole(&config, prefix); err != nil {
+			return none, err
+		}
+	}
+	config := configs[0]
+	policy, ok := config.Policy(f.policy)
+	if !ok {
+		return none, usagef("%w: %q; `headgate policies` lists them", policymap.ErrNoPolicy, f.policy)
+	}
+	rule, exists, err := limitRule(i, prefix)
+	if err != nil {
+		return none, err
+	}
+	if exists && rule.PolicyID != policy.ID() {
+		return none, fmt.Errorf("%s has a limit for the policy %q, and a prefix has room for one limit; "+
+			"`headgate unset %s` first", prefix, config.PolicyName(rule.PolicyID), prefix)
+	}
+	rule.PolicyID = policy.ID()
+	rule.Limit, err = f.limit.apply(rule.Limit)
+	return rule, err
 }
 
 // setPolicy puts a policy into a configuration; a new one starts with empty counters and buckets.

@@ -40,14 +40,20 @@ func (e *env) awaitConfirmation(ctx context.Context, g *global, t trial) error {
 	defer deadline.Stop()
 	select {
 	case <-confirmed:
-		return e.confirm(g, t)
+		if err := e.confirm(g, t); !errors.Is(err, errNotConfirmed) {
+			return err
+		}
 	case <-ctx.Done():
 	case <-deadline.C:
 	}
 	return errors.Join(errNotConfirmed, e.revert(g, t))
 }
 
+// confirm keeps what is on trial, or returns errNotConfirmed where it is too late for that.
 func (e *env) confirm(g *global, t trial) error {
+	if e.bootTime() >= uint64(t) {
+		return errNotConfirmed
+	}
 	return e.opened(g, func(i *loader.Instance) error {
 		config, err := i.Policies().Load()
 		if err != nil {

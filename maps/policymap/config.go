@@ -171,6 +171,14 @@ func (c *Config) newID() uint16 {
 	}
 }
 
+// skipIDs makes the next id one that comes after last, too. Ids wrap around, so of two the one that
+// is less than half the way ahead is the later; 0, which is no id, is before all.
+func (c *Config) skipIDs(last uint16) {
+	if last != 0 && (c.nextID == 0 || int16(last-c.nextID) > 0) {
+		c.nextID = last
+	}
+}
+
 func (c *Config) validate() error {
 	if c.IPv4Prefix < 0 || c.IPv4Prefix > 32 {
 		return fmt.Errorf("IPv4 prefix length %d: use 0 to 32", c.IPv4Prefix)

@@ -3,6 +3,7 @@ package policymap
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/cilium/ebpf"
 
@@ -35,8 +36,18 @@ func (m *Map) Load() (Config, error) {
 // none, everything passes from then on.
 func (m *Map) Fallback() (Config, bool, error) { return m.load(bpf.ConfigFallback) }
 
-// Store puts a configuration in force. When it returns, every CPU decides by it.
-func (m *Map) Store(c Config) error { return m.store(bpf.ConfigCurrent, c) }
+// Store puts a configuration in force. When it returns, every CPU decides by it. Ids that the one
+// before gave away are not given away again, even where c is older than that.
+func (m *Map) Store(c Config) error {
+	before, ok, err := m.load(bpf.ConfigCurrent)
+	if err != nil {
+		return err
+	}
+	if ok {
+		c.skipIDs(before.nextID)
+	}
+	return m.store(bpf.ConfigCurrent, c)
+}
 
 // StoreFallback sets what takes over when the configuration in force ends.
 func (m *Map) StoreFallback(c Config) error { return m.store(bpf.ConfigFallback, c) }
@@ -51,17 +62,12 @@ func (m *Map) DropFallback() error {
 }
 
 func (m *Map) load(index uint32) (Config, bool, error) {
-	var id ebpf.MapID
-	err := m.configs.Lookup(index, &id)
+	inner, err := m.open(index)
 	if errors.Is(err, ebpf.ErrKeyNotExist) {
 		return Config{}, false, nil
 	}
 	if err != nil {
-		return Config{}, false, fmt.Errorf("look up the configuration: %w", err)
-	}
-	inner, err := ebpf.NewMapFromID(id)
-	if err != nil {
-		return Config{}, false, fmt.Errorf("open the configuration: %w", err)
+		return Config{}, false, err
 	}
 	defer inner.Close()
 
@@ -70,6 +76,29 @@ func (m *Map) load(index uint32) (Config, bool, error) {
 		return Config{}, false, fmt.Errorf("read the configuration: %w", err)
 	}
 	return decodeConfig(&encoded), true, nil
+}
+
+// openTries is how often a configuration may be replaced while it is opened.
+const openTries = 100
+
+// open opens a configuration, or returns ebpf.ErrKeyNotExist where there is none. That takes two
+// steps; where another process replaces the configuration in between, the first one is gone at the
+// second, and there is a newer one to open.
+func (m *Map) open(index uint32) (inner *ebpf.Map, err error) {
+	for range openTries {
+		var id ebpf.MapID
+		if err := m.configs.Lookup(index, &id); err != nil {
+			return nil, fmt.Errorf("look up the configuration: %w", err)
+		}
+		inner, err = ebpf.NewMapFromID(id)
+		if err == nil {
+			return inner, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("open the configuration: %w", err)
 }
 
 func (m *Map) store(index uint32, c Config) error {

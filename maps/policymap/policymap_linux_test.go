@@ -23,7 +23,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	need.Root(t)
 	lab := progtest.New(t, progtest.Options{})
 	rapid.Check(t, func(t *rapid.T) {
-		want := drawConfig(t)
+		want := drawConfig(t, lab.Config())
 		if err := lab.Policies.Store(want); err != nil {
 			t.Fatal(err)
 		}
@@ -34,8 +34,9 @@ func TestConfigRoundTrip(t *testing.T) {
 	})
 }
 
-func drawConfig(t *rapid.T) policymap.Config {
-	c := policymap.NewConfig()
+// drawConfig draws a configuration that follows another one.
+func drawConfig(t *rapid.T, c policymap.Config) policymap.Config {
+	c.Policies, c.TrialInterfaces = nil, nil
 	c.DryRun = rapid.Bool().Draw(t, "dry run")
 	c.Overflow = rapid.SampledFrom([]policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowShared}).Draw(t, "overflow")
 	c.EventInterval = time.Duration(rapid.Int64Min(0).Draw(t, "interval"))

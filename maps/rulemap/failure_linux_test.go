@@ -2,10 +2,12 @@ package rulemap_test
 
 import (
 	"errors"
+	"net/netip"
 	"testing"
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/test/progtest"
 )
 
@@ -61,3 +63,54 @@ func TestSetAllRollsBack(t *testing.T) {
 	wantRules(t, lab, kept...)
 	wantCounts(t, lab, 2, 0)
 }
+
+// A SetAll that was killed had counted its rules and not written them. That does not take their
+// room for good, whether the table is small enough to be swept each time or not.
+func TestCountsTooHigh(t *testing.T) {
+	for _, tooHigh := range []uint64{3, 1 << 20} {
+		lab := newLab(t, 3)
+		kept := progtest.Block("10.0.0.1/32")
+		lab.SetRules(kept)
+		if err := lab.Map(bpf.MapGlobals).Put(uint32(0), &bpf.Global{Rules4: tooHigh, Rules6: tooHigh}); err != nil {
+			t.Fatal(err)
+		}
+		more := []rulemap.Rule{progtest.Block("10.0.0.2/32"), progtest.Block("10.0.0.3/32"), progtest.Block("::1/128")}
+		if err := lab.Rules.SetAll(more, nil); err != nil {
+			t.Errorf("counts of %d: %v", tooHigh, err)
+			continue
+		}
+		wantRules(t, lab, append([]rulemap.Rule{kept}, more...)...)
+		wantCounts(t, lab, 3, 1)
+	}
+}
+
+// A key that is deleted while it is listed comes with the value of a shorter prefix. Such a pair is
+// put into the tries here.
+func TestListSkipsTheValueOfAShorterPrefix(t *testing.T) {
+	lab := newLab(t, 0)
+	want := []rulemap.Rule{progtest.Block("10.0.0.0/8"), progtest.Block("2001:db8::/32")}
+	lab.SetRules(want...)
+	var value4, value6 bpf.Rule
+	for _, err := range []error{
+		lab.Map(bpf.MapRules4).Lookup(bpf.Prefix4{Len: 8, Addr: key4("10.0.0.0")}, &value4),
+		lab.Map(bpf.MapRules4).Put(bpf.Prefix4{Len: 32, Addr: key4("10.0.0.1")}, &value4),
+		lab.Map(bpf.MapRules6).Lookup(bpf.Prefix6{Len: 32, Addr: key6("2001:db8::")}, &value6),
+		lab.Map(bpf.MapRules6).Put(bpf.Prefix6{Len: 128, Addr: key6("2001:db8::1")}, &value6),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantRules(t, lab, want...)
+	if err := lab.Rules.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	wantCounts(t, lab, 1, 1)
+}
+
+func key6(addr string) [4]uint32 {
+	words, _ := wire.Addr(netip.MustParseAddr(addr))
+	return words
+}
+
+func key4(addr string) uint32 { return key6(addr)[0] }

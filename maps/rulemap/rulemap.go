@@ -120,7 +120,8 @@ func (m *Map) count(update func(*bpf.Global) error) error {
 	if err := m.globals.Lookup(uint32(0), &g); err != nil {
 		return fmt.Errorf("read the rule counts: %w", err)
 	}
-	if err := update(&g); err != nil {
+	before := g
+	if err := update(&g); err != nil || g == before {
 		return err
 	}
 	if err := m.globals.Put(uint32(0), &g); err != nil {
@@ -258,8 +259,13 @@ func (m *Map) List() ([]Rule, error) {
 			rules = append(rules, rulesOf(e.prefix, &e.value, now)...)
 		}
 	}
-	slices.SortStableFunc(rules, func(a, b Rule) int { return comparePrefixes(a.Prefix, b.Prefix) })
-	return rules, nil
+	slices.SortStableFunc(rules, func(a, b Rule) int {
+		return cmp.Or(comparePrefixes(a.Prefix, b.Prefix), -cmp.Compare(a.Action, b.Action))
+	})
+	// Beside another process that removes rules the kernel may begin a listing anew.
+	return slices.CompactFunc(rules, func(a, b Rule) bool {
+		return a.Prefix == b.Prefix && a.Action == b.Action
+	}), nil
 }
 
 // sweepIfSmall sweeps where listing everything takes no more than a system call.
@@ -274,11 +280,12 @@ func (m *Map) sweepIfSmall() error {
 	return m.Sweep()
 }
 
-// Sweep removes what is left of rules that have ended. The program ignores them anyway.
+// Sweep removes what is left of rules that have ended, which the program ignores anyway. It counts
+// afresh: a SetAll that was killed leaves the counts too high.
 func (m *Map) Sweep() error {
 	now := m.now()
-	swept := false
-	for _, t := range []trie{m.v4, m.v6} {
+	var kept [2]uint64
+	for i, t := range []trie{m.v4, m.v6} {
 		var ended []netip.Prefix
 		for e, err := range t.all() {
 			if err != nil {
@@ -286,19 +293,17 @@ func (m *Map) Sweep() error {
 			}
 			if len(rulesOf(e.prefix, &e.value, now)) == 0 {
 				ended = append(ended, e.prefix)
+			} else {
+				kept[i]++
 			}
 		}
 		for _, p := range ended {
-			swept = true
 			if err := t.delete(p); err != nil {
 				return err
 			}
 		}
 	}
-	if !swept {
-		return nil
-	}
-	return m.recount()
+	return m.setCounts(kept)
 }
 
 // recount sets the counts to what is in the tries.
@@ -312,6 +317,10 @@ func (m *Map) recount() error {
 			counts[i]++
 		}
 	}
+	return m.setCounts(counts)
+}
+
+func (m *Map) setCounts(counts [2]uint64) error {
 	return m.count(func(g *bpf.Global) error {
 		g.Rules4, g.Rules6 = counts[0], counts[1]
 		return nil

@@ -102,6 +102,8 @@ func (t *typedTrie[K]) delete(p netip.Prefix) error {
 	return nil
 }
 
+// all yields every prefix with its value. Beside a writer the kernel may take a key that is being
+// deleted, and then look up what is left there: the value of a shorter prefix, which says so.
 func (t *typedTrie[K]) all() iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		var cursor ebpf.MapBatchCursor
@@ -109,7 +111,11 @@ func (t *typedTrie[K]) all() iter.Seq2[entry, error] {
 		for {
 			n, err := t.m.BatchLookup(&cursor, keys, values, nil)
 			for i := range n {
-				if !yield(entry{t.prefix(keys[i]), values[i]}, nil) {
+				e := entry{t.prefix(keys[i]), values[i]}
+				if int(e.value.PrefixLen) != e.prefix.Bits() {
+					continue
+				}
+				if !yield(e, nil) {
 					return
 				}
 			}

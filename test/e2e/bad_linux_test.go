@@ -71,7 +71,11 @@ func TestBadInput(t *testing.T) {
 		{"set 10.0.0.0/8 --rate 1kpps --policy nosuch", 2, `no such policy: "nosuch"`},
 		{"policy set dns-again --proto udp --port 53 --rate 9pps", 1, `matches the same packets exists: "p1"`},
 		{"policy set ninth --port 9 --rate 9pps", 1, "8 is the most"},
-		{"policy delete p2", 1, "unset them before"},
+		{"policy delete p2", 1, `a limit of its own for 192.0.2.0/24; unset that before`},
+		{"set 2001:db8:1:2::1 --rate 5pps", 2, "so 2001:db8:1:2::1/128 is a part of one: limit 2001:db8:1:2::/64, or attach with --ipv6-prefix 128"},
+		{"set 2001:db8:1:2::/65 --rate off --policy p2", 2, "IPv6 sources are /64 here"},
+		{"attach far0 --ipv4-prefix 23", 2, "--ipv4-prefix 23: 192.0.2.0/24 has a limit of its own and would be a part of a source; use 24 or more"},
+		{"attach far0 --ipv6-prefix 63 --try 1m", 2, "--ipv6-prefix 63: 2001:db8::/64 has a limit of its own"},
 		{"set 192.0.2.0/24 --rate 5pps", 1, `a limit for the policy "p2"`},
 		{"attach far0 --mode generic", 1, "attached in native mode; detach it first"},
 	}
@@ -81,6 +85,8 @@ func TestBadInput(t *testing.T) {
 		l.must("policy", "set", fmt.Sprintf("p%d", n+1), "--proto", "udp", "--port", fmt.Sprint(53+n), "--rate", "5pps")
 	}
 	l.must("set", "192.0.2.0/24", "--rate", "1pps", "--policy", "p2")
+	l.must("set", "2001:db8::/64", "--rate", "1kpps")
+	l.must("set", "fe80::1", "--rate", "1kpps") // link-local sources are not cut
 	l.must("block", modest, "--for", "1h")
 	none := l.beside(pairTwo(), l.pin+"-none")
 	before := l.state()
@@ -122,6 +128,9 @@ func TestTakenAsMeant(t *testing.T) {
 	l.must("allow", modest)
 	l.must("block", modest).wantNote(t, "has an allow rule too, which goes first")
 	l.must("block", "::ffff:192.0.2.9")
+	l.must("block", "2001:db8::1", "--for", "1m") // of a part of a source: only a limit would split it
+	l.must("attach", down.dev(), "--ipv4-prefix", "24", "--ipv6-prefix", "48")
+	l.must("unset", "2001:db8::1")
 	l.must("attach", down.dev(), "--max-rules", "7").wantNote(t, "keeps its size")
 	l.must("set", "default", "--bandwidth", "1MB/s", "--bandwidth-burst", "100").wantNote(t, "no packet larger than that")
 	var got []string

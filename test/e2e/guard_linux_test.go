@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 	"testing"
@@ -124,6 +125,120 @@ func TestLockoutOtherInterface(t *testing.T) {
 	r.wantError(t, 1, "would cut off "+client)
 	if id := home.programID(); id != 0 {
 		t.Errorf("program %d is on %s", id, home.dev())
+	}
+}
+
+// TestLockoutBridge has the client's route point at a bridge, and limits the port through which its
+// packets come. A port of another bridge is none of them.
+func TestLockoutBridge(t *testing.T) {
+	l := newLab(t)
+	l.bridge("br0", "10.1.0.1/24")
+	other := l.beside(pairTwo(), l.pin+"-2")
+	other.bridge("br1", "10.9.0.1/24")
+	l.attach()
+	other.attach()
+	before := l.state()
+	for _, args := range cutting() {
+		l.command(strings.Fields(args)...).with(session).run().wantError(t, 1, "would cut off "+client+", this SSH session")
+		args = strings.ReplaceAll(args, "far0", "far1")
+		if r := other.command(strings.Fields(args)...).with(session).run(); r.code != 0 {
+			t.Errorf("on the other bridge, %s: exit %d: %s", args, r.code, r.stderr)
+		}
+	}
+	l.wantState(before)
+}
+
+// bridge puts the lab's interface into a new bridge, which has the address.
+func (l *lab) bridge(name, address string) {
+	l.tb.Helper()
+	err := l.pair.Far.Namespace.Do(func() error {
+		attrs := netlink.NewLinkAttrs()
+		attrs.Name = name
+		br := &netlink.Bridge{LinkAttrs: attrs}
+		ip, err := netlink.ParseAddr(address)
+		if err != nil {
+			return err
+		}
+		port, err := netlink.LinkByName(l.dev())
+		if err != nil {
+			return err
+		}
+		return cmp.Or(netlink.LinkAdd(br), netlink.LinkSetMaster(port, br), netlink.AddrAdd(br, ip), netlink.LinkSetUp(br))
+	})
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+}
+
+// step is a command on the way to a lockout. Where refused is not empty it says what would cut off
+// the client.
+type step struct{ args, refused string }
+
+// TestLockoutLater refuses what cuts off the client only together with something else: a rule that
+// was set where it did not matter, or one that protects the client but not for as long.
+func TestLockoutLater(t *testing.T) {
+	const blocking = "blocking 10.0.0.0/8"
+	tests := map[string][]step{
+		"block before the interface": {
+			{"detach far0", ""}, {"block 10.0.0.0/8", ""}, {"attach far0", blocking},
+			{"attach far0 --dry-run", ""}, {"attach far0 --dry-run=false", blocking},
+			{"attach far0 --dry-run=false --force", ""}, {"attach far0", ""}, {"set default --rate 1kpps", ""},
+		},
+		"block for longer than the allow": {
+			{"allow 10.1.0.2 --for 1h", ""}, {"block 10.0.0.0/8", blocking}, {"block 10.0.0.0/8 --for 2h", blocking},
+			{"block 10.0.0.0/8 --for 30m", ""}, {"block 10.1.0.2 --for 2h", "blocking 10.1.0.2/32"},
+			{"set 10.0.0.0/8 --rate 1pps", "a limit of 1pps, burst 1 for 10.0.0.0/8"},
+			{"set 10.0.0.0/8 --rate 1pps --for 30m", ""},
+		},
+		"limit behind an allow that ends": {
+			{"allow 10.1.0.2 --for 1h", ""}, {"set default --rate 1pps", "a limit of 1pps, burst 1 (policy default)"},
+			{"policy set ssh --port 22 --rate 1pps", "a limit of 1pps, burst 1 (policy ssh)"},
+			{"allow 10.1.0.0/16", ""}, {"set default --rate 1pps", ""},
+		},
+		"removing the allow": {
+			{"allow 10.1.0.2", ""}, {"block 10.0.0.0/8", ""}, {"unset 10.1.0.2", blocking}, {"unset 10.1.0.3 10.1.0.2", blocking},
+			{"allow 10.1.0.2 --for 1h", blocking}, {"set default --rate 1pps", ""}, {"unset 10.0.0.0/8", ""},
+			{"unset 10.1.0.2", "a limit of 1pps, burst 1 (policy default)"}, {"unset 10.1.0.2 --force", ""},
+		},
+		"a limit over the allow": {
+			{"allow 10.0.0.0/8", ""}, {"set default --rate 1pps", ""}, {"set 10.1.0.0/16 --rate 1kpps", ""},
+			{"policy set ssh --port 22 --rate 1pps", "(policy ssh)"},
+		},
+	}
+	for name, steps := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := newHome(t)
+			l.attach()
+			second := l.beside(pairTwo(), l.pin)
+			second.attach() // so that the instance stays
+			for _, s := range steps {
+				before := l.state()
+				r := l.command(strings.Fields(s.args)...).with(session).run()
+				if s.refused != "" {
+					r.wantError(t, 1, s.refused+" would cut off "+client)
+					l.wantState(before)
+				} else if r.code != 0 {
+					t.Errorf("%s: exit %d: %s", s.args, r.code, r.stderr)
+				}
+			}
+		})
+	}
+}
+
+// TestRefusedAttach upgrades nothing where it is refused, for whatever reason.
+func TestRefusedAttach(t *testing.T) {
+	l := newHome(t)
+	l.attach("--rate", "1kpps")
+	l.outdate()
+	other := l.beside(pairTwo(), l.pin)
+	other.attachOther("someones_filter", false)
+	before := l.state()
+	l.command("attach", l.dev(), "--rate", "1pps").with(session).run().wantError(t, 1, "would cut off "+client)
+	l.run("attach", l.dev(), other.dev(), "--rate", "2kpps").wantError(t, 1, "someones_filter")
+	l.run("attach", l.dev(), "--try", "1m", other.dev()).wantError(t, 1, "someones_filter")
+	l.wantState(before)
+	if !outdated(l) {
+		t.Error("it was upgraded")
 	}
 }
 

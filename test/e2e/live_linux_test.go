@@ -1,9 +1,12 @@
 package e2e_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/test/packet"
 )
@@ -111,6 +114,54 @@ func TestRuleEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestForCountsFromWriting has commands wait before they write: for a list, or for another command.
+// The time of a rule does not run meanwhile.
+func TestForCountsFromWriting(t *testing.T) {
+	const waits = 2 * time.Second
+	for _, args := range []string{"block --file -", "allow 203.0.113.7", "set 203.0.113.7 --rate 5pps"} {
+		t.Run(args, func(t *testing.T) {
+			l := newLab(t)
+			l.attach()
+			c := l.command(append(strings.Fields(args), "--for", "1h", "--lock-wait", "1m")...)
+			in := c.input()
+			unlock := l.lock()
+			start := bootTime(t)
+			c.start()
+			await(t, "the wait", func() bool { return bootTime(t) >= start+uint64(waits) })
+			written := time.Now()
+			unlock()
+			if _, err := in.WriteString(flooder + "\n"); err != nil {
+				t.Fatal(err)
+			}
+			in.Close()
+			if r := c.wait(); r.code != 0 {
+				t.Fatalf("exit %d: %s", r.code, r.stderr)
+			}
+			rules := l.rules()
+			if len(rules) != 1 || rules[0].Expires == nil {
+				t.Fatalf("rules %+v, want one that ends", rules)
+			}
+			ends, err := time.Parse(time.RFC3339, *rules[0].Expires)
+			if err != nil || ends.Before(written.Add(time.Hour)) {
+				t.Errorf("written after %s and ends at %s (%v), want 1h later", written, ends, err)
+			}
+		})
+	}
+}
+
+// lock locks the instance, as another command would, until unlock is called.
+func (l *lab) lock() (unlock func()) {
+	l.tb.Helper()
+	f, err := os.Open(l.pin)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		l.tb.Fatal(err)
+	}
+	return func() { closeAll(l.tb, f) }
 }
 
 // checkEnding sends packets near the end of a rule, and returns true when it is over.

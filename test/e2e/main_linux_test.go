@@ -31,7 +31,7 @@ func runAll(m *testing.M) int {
 	if err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(root)
+	defer func() { _ = os.RemoveAll(root) }()
 	binary := filepath.Join(root, "headgate")
 	if err := build(root, binary); err != nil {
 		return fail(err)

@@ -68,7 +68,6 @@ func TestNeverLimited(t *testing.T) {
 	l.attach("--rate", never, "--burst", "1")
 	l.must("block", "0.0.0.0/0", "::/0")
 	pair := l.pair
-	all := netlab.Counts[string]{}
 	counter, err := netlab.NewCounter(pair.Far, func([]byte) (string, bool) { return "", true })
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +79,7 @@ func TestNeverLimited(t *testing.T) {
 		packet.Build(packet.Ethernet{}, packet.IPv6{HopLimit: 255}, packet.ICMPv6{Type: 135}),
 		packet.Build(packet.Ethernet{}, packet.IPv6{HopLimit: 255}, packet.ICMPv6{Type: 136}),
 	}
-	all, err = netlab.Exchange(t.Context(), l.sender, counter, append(frames, udp(flooder))...)
+	all, err := netlab.Exchange(t.Context(), l.sender, counter, append(frames, udp(flooder))...)
 	if err != nil {
 		t.Fatal(err)
 	}

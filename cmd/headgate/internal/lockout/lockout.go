@@ -5,16 +5,28 @@ package lockout
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Peer is an address that should not be cut off.
 type Peer struct {
-	Addr    netip.Addr
-	What    string // "this SSH session" or "a default gateway"
-	Ifindex int    // where its packets arrive; 0 where that is unknown
-	Port    uint16 // local TCP port of the SSH session, otherwise 0
+	Addr netip.Addr
+	What string // "this SSH session" or "a default gateway"
+	// Interfaces are the numbers of those that may see its packets; none where that is unknown.
+	Interfaces []int
+	Port       uint16 // local TCP port of the SSH session, otherwise 0
+}
+
+// Unknown stands for an interface that may be any.
+const Unknown = 0
+
+// MayArriveOn says whether packets of the peer may come in through one of these interfaces.
+func (p Peer) MayArriveOn(interfaces []int) bool {
+	return len(p.Interfaces) == 0 || slices.ContainsFunc(interfaces, func(index int) bool {
+		return index == Unknown || slices.Contains(p.Interfaces, index)
+	})
 }
 
 // String returns the address and what it is.

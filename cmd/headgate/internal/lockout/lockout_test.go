@@ -30,3 +30,22 @@ func TestParseSSH(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestMayArriveOn(t *testing.T) {
+	tests := []struct {
+		peer, interfaces []int
+		want             bool
+	}{
+		{[]int{2, 3}, []int{3, 4}, true},
+		{[]int{2, 3}, []int{4}, false},
+		{[]int{2, 3}, nil, false},
+		{[]int{2, 3}, []int{4, Unknown}, true},
+		{nil, []int{4}, true},
+		{nil, nil, true},
+	}
+	for _, tt := range tests {
+		if got := (Peer{Interfaces: tt.peer}).MayArriveOn(tt.interfaces); got != tt.want {
+			t.Errorf("%v on %v: %t", tt.peer, tt.interfaces, got)
+		}
+	}
+}

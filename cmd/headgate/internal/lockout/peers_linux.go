@@ -19,16 +19,20 @@ const maxAncestors = 32
 // Peers returns the peers that can be found. It looks for the SSH session in the environment, and
 // where sudo has removed it from there in those of the processes above.
 func Peers(getenv func(string) string) []Peer {
+	links, err := netlink.LinkList()
+	if err != nil {
+		links = nil // then every interface is unknown
+	}
 	var peers []Peer
 	session := getenv(sshVariable)
 	if session == "" {
 		session = fromAncestors(os.Getppid())
 	}
 	if peer, ok := parseSSH(session); ok {
-		peer.Ifindex = interfaceTo(peer.Addr)
+		peer.Interfaces = arrivals(interfaceTo(peer.Addr), links)
 		peers = append(peers, peer)
 	}
-	return append(peers, gateways()...)
+	return append(peers, gateways(links)...)
 }
 
 func fromAncestors(pid int) string {
@@ -76,17 +80,20 @@ func parent(pid int) int {
 	return ppid
 }
 
-// interfaceTo returns where packets to addr leave: what comes back arrives there, but for
-// asymmetric routes.
+// interfaceTo returns where packets to addr leave, or Unknown: what comes back arrives there, but
+// for asymmetric routes. A link-local address is on every link.
 func interfaceTo(addr netip.Addr) int {
+	if addr.Is6() && addr.IsLinkLocalUnicast() {
+		return Unknown
+	}
 	routes, err := netlink.RouteGet(net.IP(addr.AsSlice()))
 	if err != nil || len(routes) == 0 {
-		return 0
+		return Unknown
 	}
 	return routes[0].LinkIndex
 }
 
-func gateways() []Peer {
+func gateways(links []netlink.Link) []Peer {
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_ALL)
 	if err != nil {
 		return nil // who cannot list routes cannot attach either
@@ -98,7 +105,9 @@ func gateways() []Peer {
 		}
 		for _, hop := range hops(r) {
 			if addr, ok := netip.AddrFromSlice(hop.Gw); ok {
-				peers = append(peers, Peer{Addr: addr.Unmap(), What: "a default gateway", Ifindex: hop.LinkIndex})
+				peers = append(peers, Peer{
+					Addr: addr.Unmap(), What: "a default gateway", Interfaces: arrivals(hop.LinkIndex, links),
+				})
 			}
 		}
 	}

@@ -1,0 +1,103 @@
+package loader
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/headgate/headgate/bpf"
+)
+
+// Attachments returns what the instance is attached to, by interface number. It asks about
+// interfaces in the network namespace of the calling thread.
+func (i *Instance) Attachments() ([]Attachment, error) {
+	entries, err := os.ReadDir(filepath.Join(i.dir, linksDir))
+	if err != nil {
+		return nil, fmt.Errorf("list attachments: %w", privilege(err))
+	}
+	var all []Attachment
+	for _, e := range entries {
+		index, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue // not ours
+		}
+		a, err := i.attachment(index)
+		if errors.Is(err, ErrNotAttached) {
+			continue // detached just now
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b Attachment) int { return cmp.Compare(a.Index, b.Index) })
+	return all, nil
+}
+
+func (i *Instance) attachment(index int) (Attachment, error) {
+	l, err := link.LoadPinnedLink(i.linkPath(index), nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Attachment{}, fmt.Errorf("%w to interface %d", ErrNotAttached, index)
+	}
+	if err != nil {
+		return Attachment{}, fmt.Errorf("open the link to interface %d: %w", index, privilege(err))
+	}
+	defer l.Close()
+	info, err := l.Info()
+	if err != nil {
+		return Attachment{}, fmt.Errorf("ask about the link to interface %d: %w", index, err)
+	}
+	a := Attachment{Index: index, ProgramID: uint32(info.Program)}
+	if xdp := info.XDP(); xdp == nil || xdp.Ifindex == 0 {
+		a.Gone = true
+		return a, nil
+	}
+	a.Frags = isFrags(info.Program)
+	iface, err := netlink.LinkByIndex(index)
+	if err != nil || iface.Attrs().Xdp == nil || iface.Attrs().Xdp.ProgId != a.ProgramID {
+		return a, nil // in another network namespace
+	}
+	a.Name = iface.Attrs().Name
+	a.Up = iface.Attrs().Flags&unix.IFF_UP != 0
+	a.Mode = modeOf(iface.Attrs().Xdp.AttachMode)
+	return a, nil
+}
+
+// modeOf translates IFLA_XDP_ATTACHED.
+func modeOf(attached uint32) Mode {
+	const driver, skb = 1, 2
+	switch attached {
+	case driver:
+		return Native
+	case skb:
+		return Generic
+	default:
+		return Auto
+	}
+}
+
+// isFrags goes by the name of the program, which the kernel may have cut: after an upgrade that was
+// killed, a link carries a program that is not the pinned one.
+func isFrags(id ebpf.ProgramID) bool {
+	p, err := ebpf.NewProgramFromID(id)
+	if err != nil {
+		return false
+	}
+	defer p.Close()
+	info, err := p.Info()
+	if err != nil {
+		return false
+	}
+	cut := bpf.ProgramFrags[:min(len(info.Name), len(bpf.ProgramFrags))]
+	return len(cut) > len(bpf.Program) && info.Name == cut
+}
