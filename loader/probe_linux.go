@@ -3,6 +3,8 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -34,6 +36,8 @@ func required() []feature {
 		{"the boot clock in programs", "5.8", func() error {
 			return features.HaveProgramHelper(ebpf.XDP, asm.FnKtimeGetBootNs)
 		}},
+		{"atomic compare-and-swap in programs", "5.12", haveAtomics},
+		{"type information of its own (CONFIG_DEBUG_INFO_BTF)", "5.4", haveBTF},
 	}
 }
 
@@ -46,6 +50,50 @@ func probe(features []feature) error {
 				"needs Linux %s or later with CONFIG_BPF_SYSCALL", ErrUnsupported, KernelRelease(),
 				f.name, f.since, minKernel)
 		}
+	}
+	return nil
+}
+
+// haveAtomics tries a program of one compare-and-swap. Kernels that lack it, or whose JIT does,
+// refuse it; that they refuse one without it tells of something else.
+func haveAtomics() error {
+	load := func(swap asm.Instruction) error {
+		p, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+			Type: ebpf.XDP,
+			Instructions: asm.Instructions{
+				asm.Mov.Imm(asm.R0, 0),
+				asm.Mov.Imm(asm.R1, 0),
+				asm.StoreMem(asm.RFP, -8, asm.R1, asm.DWord),
+				swap,
+				asm.Mov.Imm(asm.R0, 0),
+				asm.Return(),
+			},
+			License: "Dual BSD/GPL",
+		})
+		if err != nil {
+			return err
+		}
+		return p.Close()
+	}
+	if err := load(asm.Mov.Imm(asm.R0, 0)); err != nil {
+		return err
+	}
+	swap := asm.CmpXchg.Mem(asm.RFP, asm.R1, asm.DWord, -8)
+	swap.Constant = int64(asm.CmpXchg >> 8) // ebpf v0.22 writes an addition without it
+	if err := load(swap); err != nil {
+		return fmt.Errorf("%w: %w", ebpf.ErrNotSupported, err)
+	}
+	return nil
+}
+
+// haveBTF looks for what the verifier needs to check the program's functions one by one. Where sysfs
+// is not mounted it cannot tell.
+func haveBTF() error {
+	if _, err := os.Stat("/sys/kernel"); err != nil {
+		return err
+	}
+	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrNotExist) {
+		return ebpf.ErrNotSupported
 	}
 	return nil
 }

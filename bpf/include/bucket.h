@@ -21,7 +21,7 @@ static __always_inline void adopt_dimension(struct bucket *bucket, const struct 
 	struct meter m = meter(limit, dimension, 0, now);
 	__u64 *tat = &bucket->tat[dimension], old, new;
 
-	for (int i = 0; i < CAS_TRIES; i++) {
+	for (__u64 i = 0; i < CAS_TRIES; i++) {
 		old = *(volatile __u64 *)tat;
 		new = gcra_convert(&m, old, shift_of(was, dimension), now);
 		if (__sync_val_compare_and_swap(tat, old, new) == old)
@@ -112,7 +112,7 @@ __noinline int take_again(struct bucket *bucket, const struct limit *limit,
 
 	if (!bucket || !limit || !receipt || dimension >= DIMENSION_LEN)
 		return outcome;
-	for (int i = 0; i < CAS_TRIES && outcome == OUTCOME_CONTENDED; i++) {
+	for (__u64 i = 0; i < CAS_TRIES && outcome == OUTCOME_CONTENDED; i++) {
 		m = meter(limit, dimension, units, clock_read());
 		outcome = gcra_try(&m, &bucket->tat[dimension], &bucket->fingerprint,
 				   &receipt->tat[dimension]);
@@ -148,7 +148,7 @@ __noinline int give_back(struct bucket *bucket, const struct limit *limit, enum 
 {
 	if (!bucket || !limit || !receipt || dimension >= DIMENSION_LEN)
 		return 0;
-	for (int i = 0; i < CAS_TRIES; i++)
+	for (__u64 i = 0; i < CAS_TRIES; i++)
 		if (gcra_refund(limit, dimension, units, &bucket->tat[dimension],
 				&bucket->fingerprint, receipt->tat[dimension]))
 			break;

@@ -20,6 +20,7 @@
 #include "abi.h"
 #include "clock.h"
 
+/* Count these tries in 64 bits: verifiers of about 5.15 forget a counter of 32 bits that is spilled. */
 #define CAS_TRIES 32
 #define MAX_BURST (1ULL << 62)
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -27,6 +29,8 @@ func TestMain(m *testing.M) {
 
 // runAll builds the binary, runs the tests, and then looks for what they left behind.
 func runAll(m *testing.M) int {
+	// Under nohup SIGHUP is ignored, and commands would inherit that; a handler they do not.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	root, err := os.MkdirTemp("", "headgate-e2e-")
 	if err != nil {
 		return fail(err)
