@@ -57,9 +57,10 @@ static __always_inline const struct config *config_in_force(__u64 now, __u32 ifi
 	return is_on_trial(config, ifindex) ? NULL : config_at(CONFIG_FALLBACK);
 }
 
+/* The bits between prefix and interface identifier are 0 in an address that counts: RFC 4291. */
 static __always_inline bool is_link_local(const struct packet *packet)
 {
-	return (packet->addr[0] & bpf_htonl(0xffc00000)) == bpf_htonl(0xfe800000);
+	return packet->addr[0] == bpf_htonl(0xfe800000) && !packet->addr[1];
 }
 
 /*

@@ -90,7 +90,8 @@ func TestPrefixLengths(t *testing.T) {
 		{"IPv6 /0", 32, 0, "ff00::1", "", "::"},
 		// Neighbours have one prefix, and are not one source.
 		{"link-local", 32, 64, "fe80::1", "fe80::2", "fe80::1"},
-		{"last link-local", 32, 64, "febf:ffff::1", "febf:ffff::2", "fe80::1"},
+		{"invalid link-local", 32, 64, "fe80:1::1", "fe80::1", "fe80:1::"},
+		{"also invalid", 32, 64, "febf:ffff::1", "fe80::1", "febf:ffff::"},
 		{"link-local, whole IPv6 address", 32, 128, "fe80::1", "fe80::2", "fe80::1"},
 		{"after link-local", 32, 64, "fec0::1", "fec0:0:0:1::", "fec0::"},
 		{"IPv4-mapped", 32, 64, "::ffff:203.0.113.1", bob, alice},
@@ -199,8 +200,9 @@ func TestFirstFragmentTooShortForItsHeader(t *testing.T) {
 		{"nothing", 0, false, false},
 		{"half a port", 1, false, false},
 		{"source port and half", 3, false, false},
-		{"ports", 4, true, false},
-		{"up to the flags", 13, true, false},
+		// Cut before the flags it may open a connection.
+		{"ports", 4, true, true},
+		{"up to the flags", 13, true, true},
 		{"with the flags", 14, true, true},
 	}
 	for _, tt := range tests {
@@ -215,6 +217,17 @@ func TestFirstFragmentTooShortForItsHeader(t *testing.T) {
 			wantMatches(t, lab, map[string]bool{"web": tt.web, "syn": tt.syn, "tcp": true, "default": true})
 		})
 	}
+}
+
+// A SYN in two fragments, cut before the flags, is under the limit of SYNs as a whole one is.
+func TestFragmentedSYNIsASYN(t *testing.T) {
+	lab := newLab(t)
+	lab.SetPolicy(policymap.Policy{Name: "syn", SYN: true, Limit: progtest.Packets("1pps", 1)})
+	syn := packet.TCPFrame(alice, dst4, 80, packet.SYN)
+	first := packet.Build(packet.Ethernet{},
+		packet.IPv4{Src: netip.MustParseAddr(alice), MoreFragments: true, Proto: new(uint8(6))}, packet.Payload(syn[34:42]))
+	wantRuns(t, lab, underLimit, syn)
+	wantRuns(t, lab, overPackets, syn, first)
 }
 
 // Ports stand behind the options.

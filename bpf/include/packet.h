@@ -75,7 +75,10 @@ static __always_inline bool proto_has_ports(__u8 proto)
 	       proto == IPPROTO_DCCP || proto == IPPROTO_UDPLITE;
 }
 
-/* Of a packet that is no fragment or the first one. A header cut short has no ports. */
+/*
+ * Of a packet that is no fragment or the first one. A header cut short has no ports. TCP cut before
+ * its flags may open a connection: the rest can come in a fragment that nobody looks into.
+ */
 static __always_inline void parse_ports(struct cursor *c, struct packet *packet)
 {
 	const __u8 *flags;
@@ -83,6 +86,7 @@ static __always_inline void parse_ports(struct cursor *c, struct packet *packet)
 
 	if (!proto_has_ports(packet->proto))
 		return;
+	packet->is_syn = packet->proto == IPPROTO_TCP;
 	ports = pull(c, 2 * sizeof(*ports));
 	if (!ports)
 		return;

@@ -164,12 +164,12 @@ func (p *Packet) readPorts(b []byte) {
 	default:
 		return
 	}
-	if len(b) < 4 {
-		return
-	}
-	p.HasPorts, p.SrcPort, p.DstPort = true, be16(b), be16(b[2:])
 	const syn, ack = 0x02, 0x10
-	p.SYN = p.Proto == 6 && len(b) >= 14 && b[13]&(syn|ack) == syn
+	// Cut before the flags it may be one: a later fragment can bring them.
+	p.SYN = p.Proto == 6 && (len(b) < 14 || b[13]&(syn|ack) == syn)
+	if len(b) >= 4 {
+		p.HasPorts, p.SrcPort, p.DstPort = true, be16(b), be16(b[2:])
+	}
 }
 
 func be16(b []byte) uint16 { return binary.BigEndian.Uint16(b) }

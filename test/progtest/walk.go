@@ -190,17 +190,17 @@ func (w *walk) key(p policymap.Policy) SourceKey {
 	return SourceKey{w.source(), p.ID()}
 }
 
+// linkLocal has all valid link-local addresses (RFC 4291, 2.5.6); the rest of fe80::/10 is unused.
+var linkLocal = netip.MustParsePrefix("fe80::/64")
+
 // source cuts the address to the prefix that counts as one.
 func (w *walk) source() netip.Addr {
 	addr, bits := w.packet.Source, w.config.IPv6Prefix
 	switch {
 	case addr.Is4():
 		bits = w.config.IPv4Prefix
-	case addr.IsLinkLocalUnicast():
-		// What is between the prefix fe80::/10 and the last 64 bits is 0 in any address that counts.
-		whole := addr.As16()
-		copy(whole[:8], []byte{0xfe, 0x80, 0, 0, 0, 0, 0, 0})
-		return netip.AddrFrom16(whole)
+	case linkLocal.Contains(addr):
+		return addr
 	}
 	return netip.PrefixFrom(addr, bits).Masked().Addr()
 }
