@@ -7,6 +7,7 @@ SHELL := /bin/bash
 GO ?= go
 BIN := bin/headgate
 PREFIX ?= /usr/local
+UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/headgate.service
 # As root the tests must not skip what needs root.
 export HEADGATE_REQUIRE_ROOT := $(if $(filter 0,$(shell id -u)),1,)
 
@@ -63,14 +64,23 @@ lint: ## Check format, vet, and the linter's rules; needs clang-format-19
 
 .PHONY: man
 man: build ## Write the man pages to docs/man
+	rm -f docs/man/*.8
 	env -u HEADGATE_PIN ./$(BIN) man docs/man
 
 .PHONY: install
-install: build ## Install the program, man pages and systemd unit below PREFIX (/usr/local)
+install: ## Install the program, man pages and systemd unit below PREFIX (/usr/local); builds only what is missing
+	@test -x $(BIN) || $(MAKE) build
 	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/headgate
 	install -d $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 0644 docs/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
-	install -D -m 0644 deploy/headgate.service $(DESTDIR)$(PREFIX)/lib/systemd/system/headgate.service
+	install -d $(dir $(UNIT))
+	sed 's|/usr/local/bin/headgate|$(PREFIX)/bin/headgate|' deploy/headgate.service > $(UNIT)
+	chmod 0644 $(UNIT)
+
+.PHONY: uninstall
+uninstall: ## Remove what install installed; detach first (deploy/README.md)
+	rm -f $(DESTDIR)$(PREFIX)/bin/headgate $(DESTDIR)$(PREFIX)/share/man/man8/headgate.8 $(UNIT)
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man8/headgate-*.8
 
 .PHONY: clean
 clean: ## Remove what was built

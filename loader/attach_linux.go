@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -22,18 +21,15 @@ func (i *Instance) Attach(name string, mode Mode) (a Attachment, already bool, e
 	if err != nil {
 		return Attachment{}, false, err
 	}
-	if err := i.forgetGone(); err != nil {
+	pins, err := i.tidyPins()
+	if err != nil {
 		return Attachment{}, false, err
 	}
 	index := iface.Attrs().Index
-	a, err = i.attachment(index)
-	if err == nil {
-		return a, true, i.checkAttached(a, name, mode)
+	if p, ok := here(pins, index); ok {
+		return p.Attachment, true, checkMode(p.Attachment, name, mode)
 	}
-	if !errors.Is(err, ErrNotAttached) {
-		return Attachment{}, false, err
-	}
-	if err := checkForeign(iface); err != nil {
+	if err := errors.Join(checkForeign(iface), i.checkNumber(pins, index)); err != nil {
 		return Attachment{}, false, err
 	}
 	if err := i.attach(iface, mode); err != nil {
@@ -43,31 +39,8 @@ func (i *Instance) Attach(name string, mode Mode) (a Attachment, already bool, e
 	return a, false, err
 }
 
-// forgetGone removes the links of interfaces that are gone, from which the kernel has detached. It
-// may have given their numbers to others.
-func (i *Instance) forgetGone() error {
-	all, err := i.Attachments()
-	if err != nil {
-		return err
-	}
-	for _, a := range all {
-		if !a.Gone {
-			continue
-		}
-		if err := i.Detach(a.Index); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkAttached says what speaks against leaving an attachment as it is.
-func (i *Instance) checkAttached(a Attachment, name string, mode Mode) error {
-	if a.Name == "" {
-		return fmt.Errorf("the instance at %s is attached to interface %d of another network "+
-			"namespace; use a directory of its own for each namespace, with --pin",
-			filepath.Dir(i.dir), a.Index)
-	}
+// checkMode returns an error where an attachment is in another mode than is asked for.
+func checkMode(a Attachment, name string, mode Mode) error {
 	if mode != Auto && mode != a.Mode {
 		return fmt.Errorf("%s is attached in %s mode; detach it first to attach in %s mode",
 			name, a.Mode, mode)
@@ -145,34 +118,52 @@ func (i *Instance) attachProgram(index int, program *ebpf.Program, flags link.XD
 
 // Find returns the numbers of the attachments to these interfaces, given by any of their names, or
 // by number where they are gone or in another network namespace; 0 where an interface is there but
-// not attached to.
+// not attached to. A number that several have is an error.
 func (i *Instance) Find(names []string) ([]int, error) {
-	all, err := i.Attachments()
+	pins, err := i.pins()
 	if err != nil {
 		return nil, err
 	}
 	indices := make([]int, len(names))
 	for n, name := range names {
-		iface, err := interfaceByName(name)
-		at := slices.IndexFunc(all, func(a Attachment) bool {
-			if err != nil {
-				return a.Name == "" && strconv.Itoa(a.Index) == name
-			}
-			return a.Name != "" && a.Index == iface.Attrs().Index
-		})
-		if at >= 0 {
-			indices[n] = all[at].Index
-		} else if err != nil {
+		if indices[n], err = find(pins, name); err != nil {
 			return nil, err
 		}
 	}
 	return indices, nil
 }
 
-// Detach detaches from the interface of that number. When it returns, no packet is limited there
-// any more.
+func find(pins []pinned, name string) (int, error) {
+	iface, err := interfaceByName(name)
+	if err == nil {
+		p, _ := here(pins, iface.Attrs().Index)
+		return p.Index, nil
+	}
+	index, ok := pinNumber(name)
+	absent := func(p pinned) bool { return p.Name == "" && p.Index == index }
+	if !ok || !slices.ContainsFunc(pins, absent) {
+		return 0, err
+	}
+	p, err := choose(pins, index)
+	if err == nil && p.Name != "" {
+		err = ambiguous(index)
+	}
+	return index, err
+}
+
+// Detach detaches from the interface of that number: the one in the calling thread's network
+// namespace, or else the only one elsewhere, or else one that is gone. When it returns, no packet
+// is limited there any more. ErrNotAttached says that there is no such attachment.
 func (i *Instance) Detach(index int) error {
-	if err := unpinLink(i.linkPath(index)); err != nil {
+	pins, err := i.pins()
+	if err != nil {
+		return err
+	}
+	p, err := choose(pins, index)
+	if err != nil {
+		return err
+	}
+	if err := unpinLink(i.linkPath(p.number)); err != nil {
 		return fmt.Errorf("detach from interface %d: %w", index, err)
 	}
 	return nil

@@ -1,13 +1,9 @@
 package loader
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/cilium/ebpf"
@@ -21,49 +17,40 @@ import (
 // Attachments returns what the instance is attached to, by interface number. It asks about
 // interfaces in the network namespace of the calling thread.
 func (i *Instance) Attachments() ([]Attachment, error) {
-	entries, err := os.ReadDir(filepath.Join(i.dir, linksDir))
+	pins, err := i.pins()
 	if err != nil {
-		return nil, fmt.Errorf("list attachments: %w", privilege(err))
+		return nil, err
 	}
 	var all []Attachment
-	for _, e := range entries {
-		index, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue // not ours
-		}
-		a, err := i.attachment(index)
-		if errors.Is(err, ErrNotAttached) {
-			continue // detached just now
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
+	for _, p := range pins {
+		all = append(all, p.Attachment)
 	}
-	slices.SortFunc(all, func(a, b Attachment) int { return cmp.Compare(a.Index, b.Index) })
 	return all, nil
 }
 
-func (i *Instance) attachment(index int) (Attachment, error) {
-	l, err := link.LoadPinnedLink(i.linkPath(index), nil)
+// attachment asks about the link that is pinned under a number.
+func (i *Instance) attachment(number int) (Attachment, error) {
+	l, err := link.LoadPinnedLink(i.linkPath(number), nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Attachment{}, fmt.Errorf("%w to interface %d", ErrNotAttached, index)
+		return Attachment{}, fmt.Errorf("%w to interface %d", ErrNotAttached, number)
 	}
 	if err != nil {
-		return Attachment{}, fmt.Errorf("open the link to interface %d: %w", index, privilege(err))
+		return Attachment{}, i.openError("link", strconv.Itoa(number), err)
 	}
 	defer l.Close()
 	info, err := l.Info()
 	if err != nil {
-		return Attachment{}, fmt.Errorf("ask about the link to interface %d: %w", index, err)
+		return Attachment{}, fmt.Errorf("ask about the link %d: %w", number, err)
 	}
-	a := Attachment{Index: index, ProgramID: uint32(info.Program)}
-	if xdp := info.XDP(); xdp == nil || xdp.Ifindex == 0 {
+	a := Attachment{Index: number, ProgramID: uint32(info.Program)}
+	xdp := info.XDP()
+	if xdp == nil || xdp.Ifindex == 0 {
 		a.Gone = true
 		return a, nil
 	}
+	a.Index = int(xdp.Ifindex)
 	a.Frags = isFrags(info.Program)
-	iface, err := netlink.LinkByIndex(index)
+	iface, err := netlink.LinkByIndex(a.Index)
 	if err != nil || iface.Attrs().Xdp == nil || iface.Attrs().Xdp.ProgId != a.ProgramID {
 		return a, nil // in another network namespace
 	}

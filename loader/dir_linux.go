@@ -180,11 +180,3 @@ func unpinLinks(dir string) error {
 	}
 	return err
 }
-
-// privilege says who may do it where that was the matter.
-func privilege(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: %w; run it as root, for example with sudo", ErrPrivilege, err)
-	}
-	return err
-}

@@ -24,7 +24,8 @@ import (
 // Instance is an open instance. Its methods that change something need it opened by Open or
 // Create, which hold the lock. It is not safe for concurrent use.
 type Instance struct {
-	dir      string // with the layout version
+	dir      string      // with the layout version
+	opened   fs.FileInfo // of dir
 	lock     *os.File
 	inner    *ebpf.MapSpec // of a configuration
 	maps     map[string]*ebpf.Map
@@ -107,82 +108,6 @@ func closeOnError(err *error, f *os.File) {
 	if *err != nil {
 		f.Close()
 	}
-}
-
-// open opens all pins. An error leaves nothing open.
-func open(dir string) (i *Instance, err error) {
-	if err := checkVersion(dir); err != nil {
-		return nil, err
-	}
-	spec, err := bpf.Load()
-	if err != nil {
-		return nil, fmt.Errorf("parse the program: %w", err)
-	}
-	i = &Instance{
-		dir:      filepath.Join(dir, layoutVersion),
-		inner:    spec.Maps[bpf.MapConfigs].InnerMap,
-		maps:     map[string]*ebpf.Map{},
-		programs: map[string]*ebpf.Program{},
-		update:   link.Link.Update,
-	}
-	defer func() {
-		if err != nil {
-			i.Close()
-			i = nil
-		}
-	}()
-	for _, name := range bpf.PinnedMaps() {
-		if err := i.openMap(name, spec.Maps[name]); err != nil {
-			return i, err
-		}
-	}
-	for _, name := range []string{bpf.Program, bpf.ProgramFrags} {
-		p, err := ebpf.LoadPinnedProgram(filepath.Join(i.dir, name), nil)
-		if errors.Is(err, fs.ErrNotExist) && name == bpf.ProgramFrags {
-			continue // a kernel without it
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return i, i.missing("program", name)
-		}
-		if err != nil {
-			return i, fmt.Errorf("open the program %s: %w", name, err)
-		}
-		i.programs[name] = p
-	}
-	return i, nil
-}
-
-func (i *Instance) openMap(name string, spec *ebpf.MapSpec) error {
-	m, err := ebpf.LoadPinnedMap(filepath.Join(i.dir, name), nil)
-	if errors.Is(err, fs.ErrNotExist) {
-		return i.missing("map", name)
-	}
-	if err != nil {
-		return fmt.Errorf("open the map %s: %w", name, privilege(err))
-	}
-	i.maps[name] = m
-	spec.MaxEntries = m.MaxEntries()
-	if name == bpf.MapBuckets {
-		bucketmap.MatchKeys(spec, m)
-	}
-	if err := spec.Compatible(m); err != nil {
-		return i.incompatible(err)
-	}
-	return nil
-}
-
-// missing says what it means that a pin is not there: a detach has just removed all of them, or
-// this instance never had it.
-func (i *Instance) missing(kind, name string) error {
-	if err := checkVersion(filepath.Dir(i.dir)); err != nil {
-		return err
-	}
-	return i.incompatible(fmt.Errorf("the %s %s is missing", kind, name))
-}
-
-func (i *Instance) incompatible(err error) error {
-	return fmt.Errorf("%w is at %s: %w; detach it with the headgate that made it or with "+
-		"`headgate detach --all`", ErrIncompatible, filepath.Dir(i.dir), err)
 }
 
 // Close closes what is open and gives back the lock. What is pinned stays.
@@ -276,6 +201,16 @@ func Remove(o Options) error {
 	return removeDir(o.Dir)
 }
 
-func (i *Instance) linkPath(ifindex int) string {
-	return filepath.Join(i.dir, linksDir, strconv.Itoa(ifindex))
+// Replaced says that the instance is not at its path any more: it was removed, and there is none or
+// another one. What is open of it is to be read still, but nothing changes there.
+func (i *Instance) Replaced() bool {
+	now, err := os.Stat(i.dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) // else it cannot be told
+	}
+	return !os.SameFile(i.opened, now)
+}
+
+func (i *Instance) linkPath(number int) string {
+	return filepath.Join(i.dir, linksDir, strconv.Itoa(number))
 }

@@ -60,6 +60,9 @@ func (*Instance) Memory() ([]MapMemory, error) { return nil, errNotLinux() }
 // Outdated says that it needs Linux.
 func (*Instance) Outdated() (bool, error) { return false, errNotLinux() }
 
+// Replaced returns false.
+func (*Instance) Replaced() bool { return false }
+
 // Upgrade says that it needs Linux.
 func (*Instance) Upgrade() error { return errNotLinux() }
 

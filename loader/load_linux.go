@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/bucketmap"
@@ -75,6 +76,10 @@ func newCollection(o Options, maps map[string]*ebpf.Map) (*ebpf.Collection, erro
 		spec.Maps[bpf.MapRules6].MaxEntries = o.MaxRules
 	}
 	coll, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: maps})
+	if maps == nil && outOfMemory(err) {
+		return nil, fmt.Errorf("no memory for --max-sources %d and --max-rules %d, use smaller ones: %w",
+			spec.Maps[bpf.MapBuckets].MaxEntries, o.MaxRules, err)
+	}
 	if err != nil {
 		return nil, loadError(err)
 	}
@@ -92,6 +97,16 @@ func sources(o Options) uint32 {
 			"before it is full", o.MaxSources, least))
 	}
 	return max(o.MaxSources, least)
+}
+
+// outOfMemory says whether a map was too large. The verifier uses the same numbers for a program that
+// is.
+func outOfMemory(err error) bool {
+	var verifier *ebpf.VerifierError
+	if errors.As(err, &verifier) {
+		return false
+	}
+	return errors.Is(err, unix.E2BIG) || errors.Is(err, unix.ENOMEM)
 }
 
 func loadError(err error) error {

@@ -9,7 +9,8 @@
 //	DIR/v1/                 the layout's version
 //	DIR/v1/<map>            a pin for each map of package bpf
 //	DIR/v1/xdp_ratelimit    the program, and its variant for frames of several buffers
-//	DIR/v1/links/<ifindex>  one for each interface; removing it detaches
+//	DIR/v1/links/<ifindex>  one for each interface, by the number it had when it was attached to, as
+//	                        another network namespace may give it a new one; removing it detaches
 //	DIR/tmp-*               what is being made or removed, or was when its command was killed
 //
 // DIR must belong to who uses it, or to root, and nobody else may write to it.
@@ -113,12 +114,13 @@ func (o *Options) withDefaults() Options {
 	return filled
 }
 
-// Attachment is one interface that an instance limits.
+// Attachment is one interface that an instance limits. Interfaces of several network namespaces may
+// have the same number.
 type Attachment struct {
 	Name      string // "" where the interface is gone or in another network namespace
-	Index     int
-	Mode      Mode // Native or Generic; Auto where it cannot be told
-	Frags     bool // the variant for frames of several buffers
+	Index     int    // its number now, or the last one known where it is gone
+	Mode      Mode   // Native or Generic; Auto where it cannot be told
+	Frags     bool   // the variant for frames of several buffers
 	ProgramID uint32
 	Up        bool
 	Gone      bool // deleted; the kernel has detached the program

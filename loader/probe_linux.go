@@ -124,5 +124,22 @@ func checkCapabilities() error {
 		return nil
 	}
 	return fmt.Errorf("%w: headgate needs CAP_SYS_ADMIN and CAP_NET_ADMIN to work with programs "+
-		"and interfaces; run it as root, for example with sudo", ErrPrivilege)
+		"and interfaces; %s", ErrPrivilege, whoMay(os.Geteuid()))
+}
+
+// privilege says who may do it where that was the matter.
+func privilege(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: %w; %s", ErrPrivilege, err, whoMay(os.Geteuid()))
+	}
+	return err
+}
+
+// whoMay says what to do for more privilege. It does not send root to root.
+func whoMay(euid int) string {
+	if euid != 0 {
+		return "run it as root, for example with sudo"
+	}
+	return "root may not do it here: look at the container's capabilities, or at what a security " +
+		"module or kernel lockdown forbids"
 }

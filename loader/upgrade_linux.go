@@ -51,7 +51,7 @@ type attachedLink struct {
 }
 
 func (i *Instance) links() (links []attachedLink, err error) {
-	all, err := i.Attachments()
+	pins, err := i.pins()
 	if err != nil {
 		return nil, err
 	}
@@ -60,19 +60,19 @@ func (i *Instance) links() (links []attachedLink, err error) {
 			closeLinks(links)
 		}
 	}()
-	for _, a := range all {
-		if a.Gone {
+	for _, p := range pins {
+		if p.Gone {
 			continue
 		}
-		l, err := link.LoadPinnedLink(i.linkPath(a.Index), nil)
+		l, err := link.LoadPinnedLink(i.linkPath(p.number), nil)
 		if err != nil {
-			return links, fmt.Errorf("open the link to interface %d: %w", a.Index, err)
+			return links, fmt.Errorf("open the link to interface %d: %w", p.Index, err)
 		}
 		program := bpf.Program
-		if a.Frags {
+		if p.Frags {
 			program = bpf.ProgramFrags
 		}
-		links = append(links, attachedLink{Link: l, index: a.Index, program: program})
+		links = append(links, attachedLink{Link: l, index: p.Index, program: program})
 	}
 	return links, nil
 }

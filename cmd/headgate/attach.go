@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 )
@@ -37,22 +38,26 @@ keeps the time.`,
   headgate attach eth0 eth1 --rate 10kpps --bandwidth 100Mbit/s
   headgate attach eth0 --rate 1kpps --try 60s
   headgate attach eth0 --rate 1kpps --dry-run`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: atLeastOne("interface"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.attach(cmd, g, f, args)
 		},
 	}
 	f.limit.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.mode, "mode", "auto", "`mode`: native (in the driver), generic (any driver, slower), or auto")
+	flags.StringVar(&f.mode, "mode", "auto", "native (in the driver), generic (any driver, slower), or auto")
 	flags.StringVar(&f.overflow, "overflow", "pass", "packets of sources that the table has no room for: pass, drop, or shared (one bucket for all of them)")
-	flags.IntVar(&f.ipv4Prefix, "ipv4-prefix", 32, "`bits` of an IPv4 address that make a source")
-	flags.IntVar(&f.ipv6Prefix, "ipv6-prefix", 64, "`bits` of an IPv6 address that make a source")
-	flags.Uint32Var(&f.maxSources, "max-sources", loader.DefaultMaxSources, "sources that a new instance keeps at once")
-	flags.Uint32Var(&f.maxRules, "max-rules", loader.DefaultMaxRules, "prefixes of each family that a new instance has room for")
+	flags.IntVar(&f.ipv4Prefix, "ipv4-prefix", 32, "how many bits of an IPv4 address make a source")
+	flags.IntVar(&f.ipv6Prefix, "ipv6-prefix", 64, "how many bits of an IPv6 address make a source")
+	flags.Uint32Var(&f.maxSources, "max-sources", loader.DefaultMaxSources, "how many sources a new instance keeps at once")
+	flags.Uint32Var(&f.maxRules, "max-rules", loader.DefaultMaxRules, "how many prefixes of each family a new instance has room for")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "count what would be dropped, and drop nothing")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
-	flags.DurationVar(&f.try, "try", 0, "go back after this `duration` unless confirmed")
+	flags.DurationVar(&f.try, "try", 0, "go back after this time unless confirmed, as 60s")
+	placeholders(cmd, map[string]string{
+		"mode": "MODE", "overflow": "WHAT", "ipv4-prefix": "BITS", "ipv6-prefix": "BITS",
+		"max-sources": "NUMBER", "max-rules": "NUMBER", "try": "TIME",
+	})
 	return cmd
 }
 
@@ -75,7 +80,7 @@ func (f *attachFlags) validate(cmd *cobra.Command) error {
 		return usagef("--max-sources and --max-rules must be above 0")
 	}
 	if cmd.Flags().Changed("try") && f.try < time.Second {
-		return usagef("--try %s: use a duration of at least 1s, as 60s", f.try)
+		return usagef("--try %s: use a duration of at least 1s, as 60s", render.Duration(f.try))
 	}
 	return f.limit.check()
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,8 +12,6 @@ import (
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 )
-
-var errOnTrial = errors.New("the last attach is on trial; confirm it, or wait until it has gone back")
 
 // attaching is one attach on its way: what it has changed so far, so that it can go back.
 type attaching struct {
@@ -103,6 +103,7 @@ func (a *attaching) run(names []string, indices []int) (view render.Attached, er
 	}
 	policy, _ := config.Policy(policymap.Default)
 	view.Limit, view.DryRun = describe(policy.Limit), config.DryRun
+	view.Enforced = a.given("dry-run") && !config.DryRun
 	if a.trial == 0 {
 		return view, nil
 	}
@@ -167,7 +168,7 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 		return config, err
 	}
 	if config.ValidUntil != policymap.Forever {
-		return config, errOnTrial
+		return config, a.onTrial(config)
 	}
 	a.before = config
 	f := a.flags
@@ -192,6 +193,13 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 		a.notice("note: no source is limited yet, packets are only counted; `headgate set default --rate 10kpps` limits them")
 	}
 	return config, nil
+}
+
+// onTrial says what there is to do about a trial that is not over.
+func (e *env) onTrial(config policymap.Config) error {
+	left := time.Duration(config.ValidUntil - min(e.bootTime(), config.ValidUntil))
+	return fmt.Errorf("the last attach is on trial for another %s; press Enter in its terminal to keep it, "+
+		"wait until it has gone back, or end it with `headgate detach`", render.Duration(left.Round(time.Second)))
 }
 
 // setSources puts into the configuration how many bits make a source.

@@ -60,9 +60,10 @@ func newRuleCmd(e *env, g *global, action rulemap.Action) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "file", "", "take a list from `FILE` (- for standard input): one prefix a line, # starts a comment")
-	flags.DurationVar(&f.lasts, "for", 0, "end after this `duration`, as 30s, 10m or 12h (default never)")
+	flags.StringVar(&f.file, "file", "", "take a list from a file (- for standard input): one prefix a line, # starts a comment")
+	flags.DurationVar(&f.lasts, "for", 0, "end after this time, as 30s, 10m or 12h (default never)")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session, or a default gateway")
+	placeholders(cmd, map[string]string{"file": "FILE", "for": "TIME"})
 	return cmd
 }
 
@@ -107,7 +108,7 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 // checkLasts finds a --for that is given by mistake.
 func checkLasts(cmd *cobra.Command, lasts time.Duration) error {
 	if cmd.Flags().Changed("for") && lasts <= 0 {
-		return usagef("--for %s: use a duration above 0, as 30s, 10m or 12h", lasts)
+		return usagef("--for %s: use a duration above 0, as 30s, 10m or 12h", render.Duration(lasts))
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func ending(lasts time.Duration) string {
 	if lasts == 0 {
 		return ""
 	}
-	return " for " + lasts.String()
+	return " for " + render.Duration(lasts)
 }
 
 // noticeAllowed tells of prefixes where an allow rule goes before the new block.

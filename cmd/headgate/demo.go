@@ -24,7 +24,7 @@ It takes about 13 seconds. It touches no interface that the machine has, and no 
 leaves nothing behind. The exit code is 1 where a number is off.`,
 		Example: `  headgate demo
   headgate demo -o json`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return e.demo(cmd, g) },
 	}
 }

@@ -57,7 +57,7 @@ func (e *env) detachAll(g *global) error {
 }
 
 func (e *env) detach(g *global, names []string) error {
-	return e.opened(g, func(i *loader.Instance) error {
+	err := e.opened(g, func(i *loader.Instance) error {
 		indices, err := i.Find(names)
 		if err != nil {
 			return err
@@ -85,6 +85,13 @@ func (e *env) detach(g *global, names []string) error {
 		}
 		return e.print(g, done)
 	})
+	if !errors.Is(err, loader.ErrNotLoaded) {
+		return err
+	}
+	if _, err := loader.CheckInterfaces(names); err != nil {
+		return err // more likely a slip than an interface that is to be detached from
+	}
+	return e.print(g, render.Done{Action: "detach", Text: "nothing to change"})
 }
 
 // removeUnused removes an instance that is attached to nothing any more. Interfaces that are gone

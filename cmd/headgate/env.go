@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
@@ -183,15 +182,4 @@ func (e *env) opened(g *global, do func(*loader.Instance) error) error {
 
 func closeAfter(i *loader.Instance, err error) error {
 	return errors.Join(err, i.Close())
-}
-
-// args turns cobra's complaint about the number of arguments into a usage error that says which
-// ones there are.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usagef("%w; use: %s", err, cmd.UseLine())
-		}
-		return nil
-	}
 }

@@ -19,8 +19,9 @@ import (
 )
 
 type eventFlags struct {
-	count int
-	lasts time.Duration
+	count   int
+	lasts   time.Duration
+	backlog bool
 }
 
 func newEventsCmd(e *env, g *global) *cobra.Command {
@@ -32,11 +33,14 @@ func newEventsCmd(e *env, g *global) *cobra.Command {
 kernel samples: each CPU tells of one packet at most every 10ms, and SUPPRESSED is how many it
 has dropped since without a word. One process at a time can read them.
 
+The kernel keeps events that nobody reads, until its buffer of them is full. They are left out, unless
+--backlog asks for them.
+
 With -o json each line is a JSON object of its own (JSON Lines).`,
 		Example: `  headgate events
   headgate events --count 10
   headgate events --for 1m -o json`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.validate(cmd); err != nil {
 				return err
@@ -45,8 +49,10 @@ With -o json each line is a JSON object of its own (JSON Lines).`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.count, "count", 0, "end after this `number` of events")
-	flags.DurationVar(&f.lasts, "for", 0, "end after this `time`")
+	flags.IntVar(&f.count, "count", 0, "end after so many events")
+	flags.DurationVar(&f.lasts, "for", 0, "end after this time, as 30s or 5m")
+	flags.BoolVar(&f.backlog, "backlog", false, "show first what the kernel has kept from before")
+	placeholders(cmd, map[string]string{"count": "NUMBER", "for": "TIME"})
 	return cmd
 }
 
@@ -55,7 +61,7 @@ func (f *eventFlags) validate(cmd *cobra.Command) error {
 	case flags.Changed("count") && f.count < 1:
 		return usagef("count %d: use 1 or more", f.count)
 	case flags.Changed("for") && f.lasts <= 0:
-		return usagef("--for %s: use a time such as 30s or 5m", f.lasts)
+		return usagef("--for %s: use a time such as 30s or 5m", render.Duration(f.lasts))
 	}
 	return nil
 }
@@ -65,6 +71,7 @@ func (e *env) events(ctx context.Context, g *global, f *eventFlags, i *loader.In
 	if err != nil {
 		return err
 	}
+	start := e.bootTime()
 	names, err := newEventNames(i.Policies(), e.bootTime)
 	if err != nil {
 		return err
@@ -80,7 +87,10 @@ func (e *env) events(ctx context.Context, g *global, f *eventFlags, i *loader.In
 		reader.SetDeadline(time.Now().Add(f.lasts))
 	}
 	out := render.NewEvents(e.stdout, format)
-	return follow(ctx, reader, f.count, eventPrinter{
+	if f.backlog {
+		start = 0
+	}
+	return follow(ctx, freshReader{reader, start}, f.count, eventPrinter{
 		begin: out.Begin,
 		write: func(event eventmap.Event) error { return out.Write(names.view(event, e.clock())) },
 	})
@@ -90,6 +100,21 @@ func (e *env) events(ctx context.Context, g *global, f *eventFlags, i *loader.In
 type eventReader interface {
 	Next() (eventmap.Event, error)
 	Close() error
+}
+
+// freshReader leaves out events from before a time of the boot clock.
+type freshReader struct {
+	eventReader
+	since uint64
+}
+
+func (r freshReader) Next() (eventmap.Event, error) {
+	for {
+		event, err := r.eventReader.Next()
+		if err != nil || event.Time >= r.since {
+			return event, err
+		}
+	}
 }
 
 // eventPrinter is where they go.

@@ -93,6 +93,22 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// What happened before is left out, and does not count.
+func TestFreshReader(t *testing.T) {
+	reader := newFakeReader(nil, eventmap.Event{Time: 1}, eventmap.Event{Time: 9}, eventmap.Event{Time: 10}, eventmap.Event{Time: 11})
+	var got []uint64
+	err := follow(t.Context(), freshReader{reader, 10}, 2, eventPrinter{
+		begin: func() error { return nil },
+		write: func(e eventmap.Event) error { got = append(got, e.Time); return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]uint64{10, 11}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestFollowWriteErrors(t *testing.T) {
 	fine := func() error { return nil }
 	broken := func() error { return errBroken }

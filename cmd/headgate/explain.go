@@ -27,7 +27,7 @@ packet or 64KiB; for requests 0, as in nginx.`,
 		Example: `  headgate explain 1000pps --burst 100
   headgate explain 100Mbit/s --burst 1MB
   headgate explain 10r/s --burst 20`,
-		Args: args(oneLimit),
+		Args: oneLimit,
 		RunE: func(_ *cobra.Command, args []string) error {
 			x, err := explain(args[0], burst)
 			if err != nil {
@@ -36,13 +36,14 @@ packet or 64KiB; for requests 0, as in nginx.`,
 			return e.print(g, x)
 		},
 	}
-	cmd.Flags().StringVar(&burst, "burst", "", "packets, bytes or requests that may come at once, as `20k` or 1MB")
+	cmd.Flags().StringVar(&burst, "burst", "", "packets, bytes or requests that may come at once, as 20k or 1MB")
+	placeholders(cmd, map[string]string{"burst": "BURST"})
 	return cmd
 }
 
 func oneLimit(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("explain needs one limit, not %d: `headgate explain 1000pps --burst 100`", len(args))
+		return usagef("explain needs one limit, not %d: `headgate explain 1000pps --burst 100`", len(args))
 	}
 	return nil
 }
@@ -77,6 +78,8 @@ func parseLimit(s string) (rate.Rate, error) {
 		return false
 	}
 	switch {
+	case s == off:
+		return rate.Rate{}, errors.New("off is no limit: everything passes, and is counted; give a rate to explain, as 1000pps")
 	case ends("pps", "ppm", "pph"):
 		return rate.ParsePackets(s)
 	case ends("r/s", "r/m", "r/h"):

@@ -32,10 +32,13 @@ type limitFlags struct {
 
 func (f *limitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.rate, "rate", "", "packets a second, as `RATE` 500pps, 10kpps, 30ppm (a minute), 6pph (an hour), or off")
-	flags.StringVar(&f.burst, "burst", "", "`packets` that may pass at once, as 100 or 20k (default one second of the rate)")
-	flags.StringVar(&f.bandwidth, "bandwidth", "", "bytes a second, as `RATE` 100Mbit/s, 12MB/s, 64KiB/s, or off")
-	flags.StringVar(&f.bandwidthBurst, "bandwidth-burst", "", "`bytes` that may pass at once, as 64KiB or 1MB (default one second of the bandwidth)")
+	flags.StringVar(&f.rate, "rate", "", "packets a second: 500pps, 10kpps, 30ppm (a minute), 6pph (an hour), or off")
+	flags.StringVar(&f.burst, "burst", "", "packets that may pass at once, as 100 or 20k (default one second of the rate)")
+	flags.StringVar(&f.bandwidth, "bandwidth", "", "bytes a second: 100Mbit/s, 12MB/s, 64KiB/s, or off")
+	flags.StringVar(&f.bandwidthBurst, "bandwidth-burst", "", "bytes that may pass at once, as 64KiB or 1MB (default one second of the bandwidth)")
+	placeholders(cmd, map[string]string{
+		"rate": "RATE", "burst": "PACKETS", "bandwidth": "RATE", "bandwidth-burst": "BYTES",
+	})
 }
 
 func (f *limitFlags) given() bool { return *f != limitFlags{} }

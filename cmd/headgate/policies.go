@@ -20,7 +20,7 @@ func newPoliciesCmd(e *env, g *global) *cobra.Command {
 packet must pass all that match it.`,
 		Example: `  headgate policies
   headgate policies -o json`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return e.reading(g, func(i *loader.Instance) error {
 				config, err := configInForce(i.Policies(), e.bootTime())

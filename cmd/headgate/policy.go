@@ -25,13 +25,13 @@ type policyFlags struct {
 
 func newPolicyCmd(e *env, g *global) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "policy",
+		Use:   "policy COMMAND",
 		Short: "Make, change and delete policies",
 		Long: `A policy limits the packets that match it, beside the default limit and all other policies: a packet
 has to pass every one that it matches. There are up to 8, the default one included.`,
 		Example: `  headgate policy set dns --proto udp --port 53 --rate 50pps --burst 100
   headgate policy delete dns`,
-		Args: args(cobra.NoArgs),
+		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPolicySetCmd(e, g), newPolicyDeleteCmd(e, g))
@@ -52,19 +52,20 @@ A fragment that is not the first has no ports and matches no --port.`,
   headgate policy set syn --syn --rate 20pps
   headgate policy set all-icmp --proto icmp --key shared --rate 1kpps
   headgate policy set web --proto tcp --port 80-443 --bandwidth 10Mbit/s --dry-run`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: exactlyOne("policy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.setNamedPolicy(cmd, g, f, args[0])
 		},
 	}
 	f.limit.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.proto, "proto", "", "match this IP `protocol`: tcp, udp, icmp, icmpv6, a number, or any")
-	flags.StringVar(&f.port, "port", "", "match this destination `port` or range, as 53 or 1000-2000, or any")
+	flags.StringVar(&f.proto, "proto", "", "match this IP protocol: tcp, udp, icmp, icmpv6, a number, or any")
+	flags.StringVar(&f.port, "port", "", "match this destination port or range, as 53 or 1000-2000, or any")
 	flags.BoolVar(&f.syn, "syn", false, "match only packets that open a TCP connection")
-	flags.StringVar(&f.key, "key", "", "count per `key`: source, or shared for all that match together")
+	flags.StringVar(&f.key, "key", "", "whose packets count together: source (the default), or shared for all that match")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "count what would be dropped, and drop nothing")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
+	placeholders(cmd, map[string]string{"proto": "PROTOCOL", "port": "PORTS", "key": "KEY"})
 	return cmd
 }
 
@@ -102,12 +103,11 @@ func (e *env) setNamedPolicy(cmd *cobra.Command, g *global, f *policyFlags, name
 		if err := i.Policies().Store(config); err != nil {
 			return err
 		}
-		return e.print(g, render.Done{
-			Action:  "policy set",
-			Policy:  name,
-			Changed: 1,
-			Text:    fmt.Sprintf("policy %s: %s", name, describe(policy.Limit)),
-		})
+		text := fmt.Sprintf("policy %s: %s", name, describe(policy.Limit))
+		if policy.DryRun || config.DryRun {
+			text += "; dry run: it drops nothing"
+		}
+		return e.print(g, render.Done{Action: "policy set", Policy: name, Changed: 1, Text: text})
 	})
 }
 
@@ -148,7 +148,7 @@ func newPolicyDeleteCmd(e *env, g *global) *cobra.Command {
 		Use:     "delete NAME",
 		Short:   "Delete a policy; its packets are then under the others only",
 		Example: `  headgate policy delete dns`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    exactlyOne("policy"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := g.format(); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/maps/policymap"
 )
@@ -91,7 +92,7 @@ func TestProgress(t *testing.T) {
 // The first thing that is wrong with how a verb is called is found before anything is looked at.
 func TestChangingUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"attach":                            "requires at least 1 arg",
+		"attach":                            "name at least one interface; use: headgate attach IFACE...",
 		"attach x --mode fast":              `--mode "fast"`,
 		"attach x --ipv4-prefix 64":         "--ipv6-prefix is the one for IPv6",
 		"attach x --try 0s":                 "at least 1s",
@@ -107,8 +108,10 @@ func TestChangingUsage(t *testing.T) {
 		"detach":                            "name the interfaces",
 		"detach x --all":                    "not both",
 		"policy set default --rate 1pps":    "headgate set default",
-		"policy set":                        "accepts 1 arg",
-		"policy bogus":                      `unknown command "bogus"`,
+		"policy set":                        "name one policy, not 0; use: headgate policy set NAME",
+		"policy bogus":                      "unknown command \"bogus\" for \"headgate policy\"; see `headgate policy --help`",
+		"policy delet":                      "perhaps you mean delete; see `headgate policy --help`",
+		"blok 10.0.0.1":                     "perhaps you mean block; see `headgate --help`",
 	} {
 		t.Run(args, func(t *testing.T) {
 			c := newConsole()
@@ -120,5 +123,14 @@ func TestChangingUsage(t *testing.T) {
 				t.Errorf("errors %q and output %q, want one line with %q", got, c.out.String(), want)
 			}
 		})
+	}
+}
+
+func TestOnTrial(t *testing.T) {
+	config := policymap.Config{ValidUntil: testBoot + uint64(90*time.Second)}
+	want := "the last attach is on trial for another 1m30s; press Enter in its terminal to keep it, " +
+		"wait until it has gone back, or end it with `headgate detach`"
+	if got := newConsole().onTrial(config).Error(); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 func newRoot(e *env) *cobra.Command {
 	g := &global{}
 	root := &cobra.Command{
-		Use:   "headgate",
+		Use:   "headgate COMMAND [flags]",
 		Short: "Limit the traffic of every source at the network card",
 		Long: `headgate limits what each source address may send, in packets and bytes, at the network
 driver (XDP). Limits, rules and counters live in the kernel: they hold without any process, and
@@ -34,19 +35,24 @@ session is refused.`,
   headgate top`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          args(cobra.NoArgs),
+		Args:          oneOfItsCommands,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(e.stdin)
 	root.SetErr(e.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; see `%s --help`", err, cmd.CommandPath())
+	})
 	root.CompletionOptions.HiddenDefaultCmd = false
+	commandLine := "{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}"
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), commandLine, "", 1)) // COMMAND is in Use
 
 	pin := cmp.Or(e.getenv("HEADGATE_PIN"), loader.DefaultDir)
 	flags := root.PersistentFlags()
-	flags.StringVar(&g.pin, "pin", pin, "`directory` of the instance on a bpf file system, env HEADGATE_PIN")
-	flags.StringVarP(&g.output, "output", "o", "table", "output `format`: table or json")
+	flags.StringVar(&g.pin, "pin", pin, "directory of the instance, on a bpf file system; env HEADGATE_PIN")
+	flags.StringVarP(&g.output, "output", "o", "table", "how to print: table or json")
 	flags.DurationVar(&g.lockWait, "lock-wait", 10*time.Second, "how long to wait for another headgate command")
+	placeholders(root, map[string]string{"pin": "DIR", "output": "FORMAT", "lock-wait": "TIME"})
 
 	root.AddCommand(
 		newAttachCmd(e, g), newDetachCmd(e, g),

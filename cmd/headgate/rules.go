@@ -24,7 +24,7 @@ prefix allow goes before block before limit.`,
 		Example: `  headgate rules
   headgate rules --action block -o json
   headgate rules 203.0.113.7`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: atMostOne("address or prefix"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkAction(action); err != nil {
 				return err
@@ -42,7 +42,8 @@ prefix allow goes before block before limit.`,
 			return decidingRule(e, g, target)
 		},
 	}
-	cmd.Flags().StringVar(&action, "action", "", "only rules of this `action`: allow, block or limit")
+	cmd.Flags().StringVar(&action, "action", "", "only those of one action: allow, block or limit")
+	placeholders(cmd, map[string]string{"action": "ACTION"})
 	return cmd
 }
 

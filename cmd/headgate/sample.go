@@ -20,11 +20,11 @@ const (
 
 // sample is what there was at one moment.
 type sample struct {
-	at         clock
-	config     policymap.Config
-	pass, drop statmap.Counter // of all packets
-	sources    []bucketmap.Source
-	capacity   int
+	at       clock
+	config   policymap.Config
+	total    bucketmap.Source // of all packets
+	sources  []bucketmap.Source
+	capacity int
 }
 
 func takeSample(i *loader.Instance, at clock) (sample, error) {
@@ -41,8 +41,7 @@ func takeSample(i *loader.Instance, at clock) (sample, error) {
 	return sample{
 		at:       at,
 		config:   config,
-		pass:     stats.Pass(),
-		drop:     stats.Drop(),
+		total:    bucketmap.Source{Pass: stats.Pass(), Drop: stats.Drop(), WouldDrop: stats.WouldDrop()},
 		sources:  sources,
 		capacity: buckets.Capacity(),
 	}, err
@@ -147,7 +146,7 @@ func (s *sample) view(r rankedSource, before *sample) render.TopSource {
 		Drop:      r.Drop,
 		WouldDrop: r.WouldDrop,
 	}
-	view.Rates = s.rates(r.since.Pass, r.since.Drop, before)
+	view.Rates = s.rates(r.since, before)
 	return view
 }
 
@@ -156,11 +155,11 @@ func (s *sample) totalRates(before *sample) *render.Rates {
 	if before == nil {
 		return nil
 	}
-	return s.rates(counterSince(s.pass, before.pass), counterSince(s.drop, before.drop), before)
+	return s.rates(sourceSince(s.total, before.total), before)
 }
 
-// rates turns what passed and was dropped since before into rates.
-func (s *sample) rates(pass, drop statmap.Counter, before *sample) *render.Rates {
+// rates turns what was done since before into rates.
+func (s *sample) rates(since bucketmap.Source, before *sample) *render.Rates {
 	if before == nil {
 		return nil
 	}
@@ -170,9 +169,10 @@ func (s *sample) rates(pass, drop statmap.Counter, before *sample) *render.Rates
 	}
 	const bits = 8
 	return &render.Rates{
-		PassPackets: float64(pass.Packets) / seconds,
-		PassBits:    float64(pass.Bytes) * bits / seconds,
-		DropPackets: float64(drop.Packets) / seconds,
+		PassPackets:      float64(since.Pass.Packets) / seconds,
+		PassBits:         float64(since.Pass.Bytes) * bits / seconds,
+		DropPackets:      float64(since.Drop.Packets) / seconds,
+		WouldDropPackets: float64(since.WouldDrop.Packets) / seconds,
 	}
 }
 

@@ -34,8 +34,9 @@ func testSample(t *testing.T, seconds int, sources ...bucketmap.Source) *sample 
 		capacity: 1000,
 	}
 	for _, source := range sources {
-		s.pass.Add(source.Pass)
-		s.drop.Add(source.Drop)
+		s.total.Pass.Add(source.Pass)
+		s.total.Drop.Add(source.Drop)
+		s.total.WouldDrop.Add(source.WouldDrop)
 	}
 	return s
 }

@@ -34,7 +34,7 @@ the new burst.`,
   headgate set 203.0.113.0/24 --rate 100pps --for 10m
   headgate set 2001:db8::/32 --bandwidth 10Mbit/s
   headgate set default --bandwidth off`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: exactlyOne("prefix, or default"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := g.format(); err != nil {
 				return err
@@ -53,9 +53,10 @@ the new burst.`,
 	}
 	f.limit.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.policy, "policy", policymap.Default, "the `policy` whose limit the rule takes the place of")
-	flags.DurationVar(&f.lasts, "for", 0, "end after this `duration`, as 30s, 10m or 12h (default never)")
+	flags.StringVar(&f.policy, "policy", policymap.Default, "the policy whose limit the rule takes the place of")
+	flags.DurationVar(&f.lasts, "for", 0, "end after this time, as 30s, 10m or 12h (default never)")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
+	placeholders(cmd, map[string]string{"policy": "NAME", "for": "TIME"})
 	return cmd
 }
 
@@ -133,13 +134,21 @@ func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) 
 		if err := i.Rules().Set(rule); err != nil {
 			return err
 		}
-		done := doneWith("limit", prefixes, fmt.Sprintf(" to %s%s", describe(rule.Limit), ending(f.lasts)))
+		done := doneWith("limit", prefixes, fmt.Sprintf(" to %s%s%s", describe(rule.Limit), f.inPolicy(), ending(f.lasts)))
 		if rule.Limit.IsZero() {
-			done.Text = fmt.Sprintf("%s has no limit%s; its sources are only counted", prefix, ending(f.lasts))
+			done.Text = fmt.Sprintf("%s has no limit%s%s; its sources are only counted", prefix, f.inPolicy(), ending(f.lasts))
 		}
 		done.Policy = f.policy
 		return e.print(g, done)
 	})
+}
+
+// inPolicy says whose limit the rule takes the place of, where that is not the default one.
+func (f *setFlags) inPolicy() string {
+	if f.policy == policymap.Default {
+		return ""
+	}
+	return " in policy " + f.policy
 }
 
 // rule returns the limit rule that the flags ask for; its end is left to the caller.

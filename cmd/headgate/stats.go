@@ -18,7 +18,7 @@ one reason. What dry run would have dropped is part of what passed. Bytes are th
 packets, without the Ethernet header.`,
 		Example: `  headgate stats
   headgate stats -o json`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return e.reading(g, func(i *loader.Instance) error {
 				view, err := readStats(i, e.bootTime())

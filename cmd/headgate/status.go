@@ -18,7 +18,7 @@ a name is in another network namespace. It says so where the running program is 
 headgate: attach upgrades it.`,
 		Example: `  headgate status
   headgate status -o json`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return e.reading(g, func(i *loader.Instance) error {
 				view, err := readStatus(i, e.clock())

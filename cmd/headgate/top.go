@@ -39,7 +39,7 @@ measures that long. What dry run would have dropped counts as a loss, and is par
   headgate top --by passed -n 5
   headgate top --once -o json
   headgate top --once --interval 2s`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.limitGiven = cmd.Flags().Changed("limit")
 			f.intervalGiven = cmd.Flags().Changed("interval")
@@ -54,9 +54,10 @@ measures that long. What dry run would have dropped counts as a loss, and is par
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.once, "once", false, "print one picture and end")
-	flags.StringVar(&f.by, "by", byDropped, "`order`: dropped or passed")
-	flags.IntVarP(&f.limit, "limit", "n", defaultTopLimit, "show this many `sources`, 0 for all (default on a terminal: what fits)")
-	flags.DurationVar(&f.interval, "interval", defaultInterval, "`time` between two pictures, and for --once between two samples")
+	flags.StringVar(&f.by, "by", byDropped, "what comes first: dropped or passed")
+	flags.IntVarP(&f.limit, "limit", "n", defaultTopLimit, "show so many sources, 0 for all; on a terminal what fits")
+	flags.DurationVar(&f.interval, "interval", defaultInterval, "time between two pictures, and for --once between two samples")
+	placeholders(cmd, map[string]string{"by": "ORDER", "limit": "NUMBER", "interval": "TIME"})
 	return cmd
 }
 
@@ -67,7 +68,7 @@ func (f *topFlags) validate() error {
 	case f.limit < 0:
 		return usagef("limit %d: use 1 or more, or 0 for all", f.limit)
 	case f.interval < leastInterval:
-		return usagef("interval %s: use %s or more", f.interval, leastInterval)
+		return usagef("interval %s: use %s or more", render.Duration(f.interval), render.Duration(leastInterval))
 	}
 	return nil
 }
@@ -163,6 +164,7 @@ func (t *top) draw(s screen, now, before *sample) error {
 		Total:    now.totalRates(before),
 		DryRun:   now.config.DryRun,
 		Sources:  now.top(before, t.flags.by, limit),
+		Width:    width,
 	}, width, height)
 }
 

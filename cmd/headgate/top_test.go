@@ -57,9 +57,9 @@ func TestTopLive(t *testing.T) {
 			"headgate top   12:00:02   every 1s   q to quit",
 			"pass 10/s (8.0 kbit/s)   drop 20/s   sources 2 of 1000",
 			"",
-			"SOURCE    POLICY   PASS/s   PASS RATE  DROP/s  PASSED  DROPP",
-			"10.0.0.1  default      10  8.0 kbit/s      20      20       ",
-			"10.0.0.2  default       0     0 bit/s       0       1       ",
+			"SOURCE    POLICY   PASS/s  DROP/s  PASSED  DROPPED",
+			"10.0.0.1  default      10      20      20       40",
+			"10.0.0.2  default       0       0       1        0",
 		}, clearLine+"\r\n") + clearLine + clearBelow
 		if got[2] != want {
 			t.Errorf("third picture\n%q, want\n%q", got[2], want)

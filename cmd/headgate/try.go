@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 )
@@ -29,7 +30,7 @@ var errNotConfirmed = errors.New("not confirmed: everything is as it was before"
 func (e *env) awaitConfirmation(ctx context.Context, g *global, t trial) error {
 	left := time.Duration(t - min(trial(e.bootTime()), t))
 	e.notice("press Enter within %s to keep this; otherwise, or with Ctrl-C, everything goes back to how it was",
-		left.Round(time.Second))
+		render.Duration(left.Round(time.Second)))
 	confirmed := make(chan struct{})
 	go func() {
 		if _, err := bufio.NewReader(e.stdin).ReadString('\n'); err == nil {
@@ -125,7 +126,7 @@ func (e *env) settle(i *loader.Instance) error {
 	}
 	if now := e.bootTime(); now < config.ValidUntil {
 		e.notice("note: an attach is on trial for another %s; unless it is confirmed, changes to limits "+
-			"and policies go with it", time.Duration(config.ValidUntil-now).Round(time.Second))
+			"and policies go with it", render.Duration(time.Duration(config.ValidUntil-now).Round(time.Second)))
 		return nil
 	}
 	return goBack(i, config)
@@ -151,7 +152,7 @@ func newTryWatchCmd(e *env, g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:    "try-watch DEADLINE",
 		Hidden: true,
-		Args:   args(cobra.ExactArgs(1)),
+		Args:   exactlyOne("deadline"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			deadline, err := strconv.ParseUint(args[0], 10, 64)
 			if err != nil {

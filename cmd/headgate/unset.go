@@ -42,7 +42,8 @@ contain them, or lie in them, stay. A prefix without a rule is no error.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "file", "", "take a list from `FILE` (- for standard input)")
+	flags.StringVar(&f.file, "file", "", "take a list from a file (- for standard input)")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session, or a default gateway")
+	placeholders(cmd, map[string]string{"file": "FILE"})
 	return cmd
 }

@@ -26,7 +26,7 @@ func newVersionCmd(e *env, g *global) *cobra.Command {
 it has for the kernel: two builds with the same digits limit with the same program.`,
 		Example: `  headgate version
   headgate version -o json`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return e.print(g, versionView()) },
 	}
 }

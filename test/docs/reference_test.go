@@ -38,6 +38,21 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
+// TestDemoExcerpt checks that what the README shows of the demo's output are lines of it.
+func TestDemoExcerpt(t *testing.T) {
+	_, after, ok := strings.Cut(read(t, filepath.Join(root, "README.md")), "[its output](docs/demo.txt):\n\n```\n")
+	excerpt, _, end := strings.Cut(after, "```\n")
+	if !ok || !end {
+		t.Fatal("README.md has no excerpt of the demo")
+	}
+	demo := "\n" + read(t, filepath.Join(root, "docs/demo.txt"))
+	for line := range strings.Lines(excerpt) {
+		if !strings.Contains(demo, "\n"+line) {
+			t.Errorf("docs/demo.txt has no line %q", line)
+		}
+	}
+}
+
 func testNames(tb testing.TB) map[string]bool {
 	tb.Helper()
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)

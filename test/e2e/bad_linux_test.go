@@ -27,7 +27,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"attach nosuch --rate 1kpps", 1, `no such interface: "nosuch"; there are far0, far1, lo`},
 		{"attach far0 nosuch --rate 1kpps", 1, `no such interface: "nosuch"`},
-		{"attach", 2, "requires at least 1 arg"},
+		{"attach", 2, "name at least one interface; use: headgate attach"},
 		{"attach far0 --rate 10", 2, `rate "10": no unit; use 500pps`},
 		{"attach far0 --rate 10kps", 2, `rate "10kps"`},
 		{"attach far0 --rate 10Mbit/s", 2, "10Mbit/s"},
@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 		{"attach far0 --rate 1kpps -o xml", 2, `output "xml"`},
 		{"attach far0 --frobnicate", 2, "unknown flag: --frobnicate"},
 		{"frobnicate", 2, `unknown command "frobnicate"`},
-		{"blok 10.0.0.1", 2, `unknown command "blok"`},
+		{"blok 10.0.0.1", 2, "perhaps you mean block"},
 		{"detach", 2, "name the interfaces"},
 		{"detach far0 --all", 2, "not both"},
 		{"set default", 2, "set what?"},
@@ -140,6 +140,24 @@ func TestTakenAsMeant(t *testing.T) {
 	want := "[block 192.0.2.9/32 allow 198.51.100.20/32 block 198.51.100.20/32 limit 203.0.113.0/24]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("rules %v, want %s", got, want)
+	}
+}
+
+// TestSaysWhatHolds has verbs say what might be overlooked in what they did.
+func TestSaysWhatHolds(t *testing.T) {
+	l := newLab(t)
+	l.attach("--dry-run")
+	for _, tt := range []struct{ args, want string }{
+		{"policy set dns --proto udp --port 53 --rate 5pps", "policy dns: 5pps, burst 5; dry run: it drops nothing"},
+		{"attach far0 --dry-run=false", "no dry run: what is over a limit is dropped"},
+		{"policy set dns --rate 6pps", "policy dns: 6pps, burst 6\n"},
+		{"policy set dns --dry-run", "policy dns: 6pps, burst 6; dry run: it drops nothing"},
+		{"set 203.0.113.0/24 --policy dns --rate 500pps --for 10m", "limited 203.0.113.0/24 to 500pps, burst 500 in policy dns for 10m\n"},
+		{"set 198.51.100.0/24 --rate 5pps --for 1h30m", "limited 198.51.100.0/24 to 5pps, burst 5 for 1h30m\n"},
+	} {
+		if got := l.must(strings.Fields(tt.args)...).stdout; !strings.Contains(got, tt.want) {
+			t.Errorf("%s prints %q, want %q", tt.args, got, tt.want)
+		}
 	}
 }
 

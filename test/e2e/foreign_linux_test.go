@@ -76,6 +76,11 @@ func TestForeignProgram(t *testing.T) {
 				id := l.programID()
 				r := l.run("attach", l.dev(), "--rate", "1kpps", "--mode", mode, "--max-sources", "4096")
 				r.wantError(t, 1, fmt.Sprintf("%q, program id %d", tt.program, id))
+				advice := "`ip link set dev " + l.dev() + " xdpdrv off`"
+				if tt.byLink {
+					advice = "`bpftool link detach id "
+				}
+				r.wantError(t, 1, advice)
 				if got := l.programID(); got != id {
 					t.Errorf("program %d is attached, it was %d", got, id)
 				}
@@ -83,6 +88,15 @@ func TestForeignProgram(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestOtherInstance finds the program of another instance on the interface, and says so.
+func TestOtherInstance(t *testing.T) {
+	l := newLab(t)
+	l.attach("--rate", "1kpps")
+	other := labOn(t, l.pair, l.pin+"-other")
+	other.run("attach", l.dev(), "--rate", "5pps", "--max-sources", "4096").wantError(t, 1, "of another headgate instance; name its directory with --pin")
+	other.wantNoPins()
 }
 
 // TestSecondInterfaceFails has the second of two interfaces taken: the first is let go again.

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/vishvananda/netlink"
@@ -33,6 +34,18 @@ func TestSourceMoves(t *testing.T) {
 	l.must("detach", other.dev())
 	l.wantNoInstance()
 	other.wantNoInstance()
+}
+
+// TestDetachNothing detaches where nothing is attached: that is no error, a name that is wrong is.
+func TestDetachNothing(t *testing.T) {
+	l := newLab(t)
+	for _, args := range []string{"detach " + l.dev(), "detach --all"} {
+		if got := l.must(strings.Fields(args)...).stdout; got != "nothing to change\n" {
+			t.Errorf("%s prints %q", args, got)
+		}
+	}
+	l.run("detach", "nosuch").wantError(t, 1, `no such interface: "nosuch"`)
+	l.wantNoInstance()
 }
 
 // TestInstances has two instances on two interfaces: neither knows of the other.

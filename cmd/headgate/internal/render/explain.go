@@ -31,6 +31,9 @@ type Explanation struct {
 	Notes []string `json:"notes"`
 }
 
+// countedWhole is from where numbers are written with a prefix, if that makes them shorter.
+const countedWhole = 100_000
+
 // packetBytes is the length of a packet that fills an Ethernet frame.
 const packetBytes = 1500
 
@@ -59,6 +62,9 @@ func (x Explanation) quantity(n uint64) string {
 	if x.Unit == rate.Bytes.String() {
 		return rate.FormatSize(n)
 	}
+	if text := rate.FormatCount(n); n >= countedWhole && len(text) < len(count(n)) {
+		return text + " " + x.Unit
+	}
 	return plural(n, strings.TrimSuffix(x.Unit, "s"))
 }
 
@@ -74,8 +80,13 @@ func (x Explanation) inForce() string {
 	if x.Error == 0 {
 		return "exactly this rate"
 	}
-	return fmt.Sprintf("%s %s a second, %s %% less than asked for",
-		strconv.FormatFloat(x.PerSecond, 'g', 12, 64), x.Unit, strconv.FormatFloat(x.Error, 'g', 2, 64))
+	const least = 0.0001
+	less := "less than 0.0001"
+	if x.Error >= least {
+		less = strconv.FormatFloat(x.Error, 'g', 2, 64)
+	}
+	return fmt.Sprintf("%s %s a second, %s %% below what was asked",
+		strconv.FormatFloat(x.PerSecond, 'g', 12, 64), x.Unit, less)
 }
 
 // seconds writes a time to four digits or to the nanosecond.
@@ -94,5 +105,5 @@ func seconds(s float64) string {
 	} else {
 		d = d.Round(time.Second)
 	}
-	return duration(d)
+	return Duration(d)
 }

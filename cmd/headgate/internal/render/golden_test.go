@@ -3,11 +3,14 @@ package render_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -79,6 +82,11 @@ func views() map[string]render.View {
 			Limit:      "10kpps, burst 20k",
 			DryRun:     true,
 		},
+		"attached_enforced": render.Attached{
+			Interfaces: []render.AttachedInterface{{Interface: interfaces()[0], Already: true}},
+			Limit:      "10kpps, burst 20k",
+			Enforced:   true,
+		},
 		"done": render.Done{
 			Action: "block", Prefixes: []string{"203.0.113.7/32"}, Changed: 1, Text: "blocked 203.0.113.7",
 		},
@@ -103,6 +111,7 @@ func views() map[string]render.View {
 		"explanation":        explanation(),
 		"explanation_bytes":  bandwidth(),
 		"explanation_single": single(),
+		"explanation_large":  large(),
 	}
 }
 
@@ -150,7 +159,7 @@ func top(rated bool) render.Top {
 	}
 	if rated {
 		t[0].Rates = &render.Rates{PassPackets: 1000, PassBits: 800000, DropPackets: 98900.4}
-		t[1].Rates = &render.Rates{PassPackets: 0.5}
+		t[1].Rates = &render.Rates{PassPackets: 0.5, WouldDropPackets: 0.2}
 	}
 	return t
 }
@@ -196,6 +205,14 @@ func single() render.Explanation {
 	}
 }
 
+// large has numbers too long to be read, and an error too small.
+func large() render.Explanation {
+	return render.Explanation{
+		Limit: "2.5Mpps", Unit: "packets", Burst: 2_500_000, AtOnce: 2_500_000, Interval: 4e-7, Refill: 1,
+		InSecond: 5_000_000, InMinute: 152_500_001, PerSecond: 2499999.999, Error: 2e-7, Notes: []string{},
+	}
+}
+
 func TestGolden(t *testing.T) {
 	for name, view := range views() {
 		t.Run(name, func(t *testing.T) {
@@ -207,9 +224,20 @@ func TestGolden(t *testing.T) {
 
 // The live display is for people only.
 func TestTopScreenGolden(t *testing.T) {
-	total := &render.Rates{PassPackets: 1999.7, PassBits: 2.5e9, DropPackets: 1234567}
+	total := &render.Rates{PassPackets: 1999.7, PassBits: 2.5e9, DropPackets: 1234567, WouldDropPackets: 0.2}
 	live := write(t, render.Table, screen(top(true), total))
 	golden(t, "top_screen.table", live)
+	for _, width := range []int{100, 80, 60, 40, 20} {
+		narrow := screen(top(true), total)
+		narrow.Width = width
+		text := write(t, render.Table, narrow)
+		golden(t, fmt.Sprintf("top_screen_%d.table", width), text)
+		for line := range strings.Lines(string(text)) {
+			if n := utf8.RuneCountInString(line) - len("\n"); n > width {
+				t.Errorf("%d characters, want at most %d: %s", n, width, line)
+			}
+		}
+	}
 	golden(t, "top_screen_first.table", write(t, render.Table, screen(nil, nil)))
 
 	around := bytes.Count(live, []byte("\n")) - len(top(true))

@@ -46,6 +46,7 @@ type Attached struct {
 	Interfaces []AttachedInterface `json:"interfaces"`
 	Limit      string              `json:"limit"` // of the default policy, in words
 	DryRun     bool                `json:"dry_run"`
+	Enforced   bool                `json:"-"` // to be said, as dry run was ended
 }
 
 // AttachedInterface is one interface of Attached.
@@ -62,6 +63,9 @@ func (a Attached) Table(p *Page) {
 	p.Line("default limit: %s", a.Limit)
 	if a.DryRun {
 		p.Line("dry run: nothing is dropped")
+	}
+	if a.Enforced {
+		p.Line("no dry run: what is over a limit is dropped")
 	}
 }
 

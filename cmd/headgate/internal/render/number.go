@@ -37,8 +37,8 @@ func scaled(n, step float64, gap string, units ...string) string {
 	return strconv.FormatFloat(n, 'f', decimals, 64) + gap + units[i]
 }
 
-// duration writes d without the zeros that time.Duration has at the end: 10m, 1h, 1h30m.
-func duration(d time.Duration) string {
+// Duration writes d without the zeros that time.Duration has at the end: 10m, 1h, 1h30m.
+func Duration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -46,7 +46,7 @@ func TestDuration(t *testing.T) {
 		1500 * time.Millisecond:    "1.5s",
 		20*time.Hour + time.Minute: "20h1m",
 	} {
-		if got := duration(d); got != want {
+		if got := Duration(d); got != want {
 			t.Errorf("%d ns: %q, want %q", d, got, want)
 		}
 	}

@@ -41,7 +41,7 @@ func (r Rule) expiry() string {
 	if r.Expires == nil {
 		return "never"
 	}
-	return "in " + duration(time.Duration(r.ExpiresIn)*time.Second)
+	return "in " + Duration(time.Duration(r.ExpiresIn)*time.Second)
 }
 
 // Decision is the rule that decides about an address or prefix, if any does.

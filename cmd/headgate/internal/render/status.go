@@ -74,7 +74,7 @@ func (s Status) facts() []Fact {
 		{"rules", strconv.Itoa(s.Rules)},
 	}
 	if s.Try != nil {
-		left := duration(time.Duration(s.Try.Seconds) * time.Second)
+		left := Duration(time.Duration(s.Try.Seconds) * time.Second)
 		facts = append(facts, Fact{"try", "goes back to how it was in " + left + " unless confirmed"})
 	}
 	return facts

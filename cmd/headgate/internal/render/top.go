@@ -2,7 +2,10 @@ package render
 
 import (
 	"iter"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/headgate/headgate/maps/statmap"
 )
@@ -19,9 +22,10 @@ type TopSource struct {
 
 // Rates are averages between two samples.
 type Rates struct {
-	PassPackets float64 `json:"pass_packets_per_second"`
-	PassBits    float64 `json:"pass_bits_per_second"`
-	DropPackets float64 `json:"drop_packets_per_second"`
+	PassPackets      float64 `json:"pass_packets_per_second"` // WouldDropPackets included
+	PassBits         float64 `json:"pass_bits_per_second"`
+	DropPackets      float64 `json:"drop_packets_per_second"`
+	WouldDropPackets float64 `json:"would_drop_packets_per_second"`
 }
 
 // Top are sources, the most noteworthy first.
@@ -30,33 +34,34 @@ type Top []TopSource
 func (t Top) elements() iter.Seq[any] { return elementsOf(t) }
 
 // Table writes a grid, with rates where there are any.
-func (t Top) Table(p *Page) {
+func (t Top) Table(p *Page) { t.grid(p, 0) }
+
+// grid writes the columns that a width has room for, all of them where it is 0.
+func (t Top) grid(p *Page, width int) {
 	if len(t) == 0 {
 		p.Line("no sources yet")
 		return
 	}
-	rated := t[0].Rates != nil
-	columns := []Column{left("SOURCE"), left("POLICY")}
-	if rated {
-		columns = append(columns, right("PASS/s"), right("PASS RATE"), right("DROP/s"))
+	columns := topColumns(t[0].Rates != nil, t.dry())
+	if width > 0 {
+		columns = t.fitting(columns, width)
 	}
-	columns = append(columns, right("PASSED"), right("DROPPED"), right("WOULD DROP"))
-	rows := make([][]string, 0, len(t))
-	for _, s := range t {
-		row := []string{s.Source, orDash(s.Policy)}
-		if rated {
-			row = append(row, s.Rates.cells()...)
+	heading := make([]Column, len(columns))
+	for i, c := range columns {
+		heading[i] = c.Column
+	}
+	rows := make([][]string, len(t))
+	for n, s := range t {
+		for _, c := range columns {
+			rows[n] = append(rows[n], c.cell(s))
 		}
-		rows = append(rows, append(row, count(s.Pass.Packets), count(s.Drop.Packets), count(s.WouldDrop.Packets)))
 	}
-	p.Grid(columns, rows)
+	p.Grid(heading, rows)
 }
 
-func (r *Rates) cells() []string {
-	if r == nil {
-		return []string{"-", "-", "-"}
-	}
-	return []string{perSecond(r.PassPackets), bitRate(r.PassBits), perSecond(r.DropPackets)}
+// dry says whether anything would be dropped.
+func (t Top) dry() bool {
+	return slices.ContainsFunc(t, func(s TopSource) bool { return s.WouldDrop.Packets > 0 })
 }
 
 // TopScreen is one picture of the live display, which has no form in JSON.
@@ -68,19 +73,48 @@ type TopScreen struct {
 	Total    *Rates // of all packets; nil in the first picture
 	DryRun   bool
 	Sources  Top
+	Width    int // of the terminal; 0 for any
 }
 
-// Table writes what concerns all sources, and the grid.
+// Table writes what concerns all sources, and the grid. What the width has no room for is left out
+// whole: a number that is cut would be another one.
 func (s TopScreen) Table(p *Page) {
-	dry := ""
+	title := []string{"headgate top", s.Time.Format(time.TimeOnly), "every " + Duration(s.Interval), "q to quit"}
 	if s.DryRun {
-		dry = "   dry run: nothing is dropped"
+		title = slices.Insert(title, 1, "dry run: nothing is dropped")
 	}
-	p.Line("headgate top   %s   every %s   q to quit%s", s.Time.Format(time.TimeOnly), duration(s.Interval), dry)
-	total := s.Total.cells()
-	p.Line("pass %s/s (%s)   drop %s/s   sources %d of %d", total[0], total[1], total[2], s.Tracked, s.Capacity)
+	p.Line("%s", s.line(title))
+	p.Line("%s", s.line(s.totals()))
 	p.Section()
-	s.Sources.Table(p)
+	s.Sources.grid(p, s.Width)
+}
+
+func (s TopScreen) totals() []string {
+	passPackets, passBits, drop, wouldDrop := s.Total.cells()
+	totals := []string{"pass " + passPackets + "/s (" + passBits + ")", "drop " + drop + "/s"}
+	if s.DryRun || s.Sources.dry() {
+		totals = append(totals, "would drop "+wouldDrop+"/s")
+	}
+	return append(totals, "sources "+count(uint64(s.Tracked))+" of "+count(uint64(s.Capacity)))
+}
+
+// line joins the first parts, as many as the width has room for.
+func (s TopScreen) line(parts []string) string {
+	const between = "   "
+	for n := len(parts); n > 0; n-- {
+		line := strings.Join(parts[:n], between)
+		if s.Width == 0 || utf8.RuneCountInString(line) <= s.Width {
+			return line
+		}
+	}
+	return ""
+}
+
+func (r *Rates) cells() (passPackets, passBits, drop, wouldDrop string) {
+	if r == nil {
+		return "-", "-", "-", "-"
+	}
+	return perSecond(r.PassPackets), bitRate(r.PassBits), perSecond(r.DropPackets), perSecond(r.WouldDropPackets)
 }
 
 // TopScreenLines is how many lines of a TopScreen are not sources.
