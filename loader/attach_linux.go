@@ -29,7 +29,10 @@ func (i *Instance) Attach(name string, mode Mode) (a Attachment, already bool, e
 	if p, ok := here(pins, index); ok {
 		return p.Attachment, true, checkMode(p.Attachment, name, mode)
 	}
-	if err := errors.Join(checkForeign(iface), i.checkNumber(pins, index)); err != nil {
+	if err := checkForeign(iface); err != nil {
+		return Attachment{}, false, err
+	}
+	if err := i.checkNumber(pins, index); err != nil {
 		return Attachment{}, false, err
 	}
 	if err := i.attach(iface, mode); err != nil {

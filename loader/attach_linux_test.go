@@ -2,7 +2,6 @@ package loader
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -90,7 +89,7 @@ func TestDetachIsOver(t *testing.T) {
 		}
 	}
 	i := create(t, o)
-	if err := i.Detach(far.Index); !errors.Is(err, os.ErrNotExist) {
+	if err := i.Detach(far.Index); !errors.Is(err, ErrNotAttached) {
 		t.Errorf("second detach: %v", err)
 	}
 }

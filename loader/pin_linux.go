@@ -103,13 +103,15 @@ func choose(pins []pinned, index int) (pinned, error) {
 			live = append(live, p)
 		}
 	}
-	switch found := append(live, gone...); {
-	case len(found) == 0:
-		return pinned{}, fmt.Errorf("%w to interface %d", ErrNotAttached, index)
+	switch {
 	case len(live) > 1:
 		return pinned{}, ambiguous(index)
+	case len(live) == 1:
+		return live[0], nil
+	case len(gone) > 0:
+		return gone[0], nil
 	default:
-		return found[0], nil
+		return pinned{}, fmt.Errorf("%w to interface %d", ErrNotAttached, index)
 	}
 }
 

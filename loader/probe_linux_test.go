@@ -3,10 +3,12 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/test/need"
 )
@@ -55,6 +57,42 @@ func TestLoadError(t *testing.T) {
 	refused := loadError(&ebpf.VerifierError{Log: []string{"R1 invalid mem access"}})
 	if !strings.Contains(refused.Error(), "please report this") {
 		t.Errorf("refused: %v", refused)
+	}
+}
+
+// TestWhoMay does not tell root to become root.
+func TestWhoMay(t *testing.T) {
+	for euid, sudo := range map[int]bool{0: false, 1000: true} {
+		if got := whoMay(euid); got == "" || strings.Contains(got, "sudo") != sudo {
+			t.Errorf("user %d: %q", euid, got)
+		}
+	}
+	err := privilege(os.ErrPermission)
+	if !errors.Is(err, ErrPrivilege) || !errors.Is(err, os.ErrPermission) || !strings.HasSuffix(err.Error(), whoMay(os.Geteuid())) {
+		t.Errorf("error %v", err)
+	}
+	if err := privilege(os.ErrNotExist); errors.Is(err, ErrPrivilege) {
+		t.Errorf("error %v, want it as it was", err)
+	}
+}
+
+// TestOutOfMemory asks for tables that no kernel makes: of more entries than it counts, and than
+// there is memory for.
+func TestOutOfMemory(t *testing.T) {
+	for _, n := range []uint32{1<<32 - 1, 1 << 31} {
+		o := small(t)
+		o.MaxSources, o.MaxRules = n, 7
+		_, _, err := Create(o)
+		want := fmt.Sprintf("no memory for --max-sources %d and --max-rules 7, use smaller ones", n)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if _, err := os.Stat(o.Dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("stat: %v, want nothing left", err)
+		}
+	}
+	if outOfMemory(&ebpf.VerifierError{Cause: unix.E2BIG}) {
+		t.Error("a program that is too large is taken for a map")
 	}
 }
 

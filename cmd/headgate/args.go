@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // suggestionDistance is how many letters of a command may be wrong for it to be suggested.
@@ -56,4 +58,19 @@ func exactlyOne(thing string) cobra.PositionalArgs {
 		}
 		return usagef("name one %s, not %d; use: %s", thing, len(args), cmd.UseLine())
 	}
+}
+
+// nothingEmpty refuses what was given but is empty: it comes from a variable that is not set, and
+// what the default does instead is not what was meant.
+func nothingEmpty(cmd *cobra.Command, args []string) error {
+	if slices.Contains(args, "") {
+		return usagef("an argument is empty; use: %s", cmd.UseLine())
+	}
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.String() == "" && err == nil {
+			err = usagef("--%s is empty; give it a value, or leave it out", f.Name)
+		}
+	})
+	return err
 }

@@ -49,7 +49,9 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 	if err := errors.Join(a.instance.Close(), e.print(g, view)); err != nil || a.trial == 0 {
 		return err
 	}
-	return e.awaitConfirmation(cmd.Context(), g, a.trial)
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	return e.awaitConfirmation(ctx, g, a.trial)
 }
 
 // open opens or makes the instance. What is left of a trial that ended is no instance any more.

@@ -1,6 +1,9 @@
 package main
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // clock ties the boot clock, which the kernel's times are in, to the time of day.
 type clock struct {
@@ -19,6 +22,6 @@ func (c clock) until(boot uint64) time.Duration { return time.Duration(int64(boo
 // expiry returns a time of the boot clock for people to wait for: in whole seconds, never early.
 func (c clock) expiry(boot uint64) (at time.Time, seconds int64) {
 	const almost = time.Second - 1
-	at = c.at(boot).Add(almost).Truncate(time.Second).UTC()
-	return at, int64(max(0, c.until(boot)+almost) / time.Second)
+	left := min(c.until(boot), math.MaxInt64-almost) + almost
+	return c.wall.Add(left).Truncate(time.Second).UTC(), int64(max(0, left) / time.Second)
 }

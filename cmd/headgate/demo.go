@@ -38,7 +38,9 @@ func (e *env) demo(cmd *cobra.Command, g *global) error {
 	if format == render.JSON {
 		o = demo.Options{}
 	}
-	summary, err := demo.Run(cmd.Context(), o)
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	summary, err := demo.Run(ctx, o)
 	if err != nil {
 		return err
 	}

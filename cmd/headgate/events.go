@@ -45,7 +45,9 @@ With -o json each line is a JSON object of its own (JSON Lines).`,
 			if err := f.validate(cmd); err != nil {
 				return err
 			}
-			return e.reading(g, func(i *loader.Instance) error { return e.events(cmd.Context(), g, f, i) })
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return e.reading(g, func(i *loader.Instance) error { return e.events(ctx, g, f, i) })
 		},
 	}
 	flags := cmd.Flags()
@@ -86,14 +88,43 @@ func (e *env) events(ctx context.Context, g *global, f *eventFlags, i *loader.In
 	if f.lasts > 0 {
 		reader.SetDeadline(time.Now().Add(f.lasts))
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go endWithInstance(ctx, i, cancel)
 	out := render.NewEvents(e.stdout, format)
 	if f.backlog {
 		start = 0
 	}
-	return follow(ctx, freshReader{reader, start}, f.count, eventPrinter{
+	err = follow(ctx, freshReader{reader, start}, f.count, eventPrinter{
 		begin: out.Begin,
 		write: func(event eventmap.Event) error { return out.Write(names.view(event, e.clock())) },
 	})
+	if cause := context.Cause(ctx); errors.Is(cause, errReplaced) {
+		return cause
+	}
+	return err
+}
+
+// errReplaced ends what shows an instance that is not there any more.
+var errReplaced = errors.New("the instance was removed; start again to see a new one")
+
+const replacedInterval = time.Second
+
+// endWithInstance cancels with errReplaced when the instance is gone, until ctx ends.
+func endWithInstance(ctx context.Context, i *loader.Instance, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(replacedInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if i.Replaced() {
+				cancel(errReplaced)
+				return
+			}
+		}
+	}
 }
 
 // eventReader is where events come from. Close ends a Next that waits.

@@ -37,6 +37,8 @@ session is refused.`,
 		SilenceErrors: true,
 		Args:          oneOfItsCommands,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return nothingEmpty(cmd, args) },
 	}
 	root.SetIn(e.stdin)
 	root.SetErr(e.stderr)

@@ -8,13 +8,16 @@ import (
 	"github.com/headgate/headgate/maps/rulemap"
 )
 
+// linkLocal has the link-local addresses; the rest of fe80::/10 is unused (RFC 4291).
+var linkLocal = netip.MustParsePrefix("fe80::/64")
+
 // sourceBits returns how many bits of an address like this make a source. Link-local ones are never
 // cut.
 func sourceBits(config *policymap.Config, addr netip.Addr) int {
 	switch {
 	case addr.Is4():
 		return config.IPv4Prefix
-	case addr.IsLinkLocalUnicast():
+	case linkLocal.Contains(addr):
 		return addr.BitLen()
 	default:
 		return config.IPv6Prefix

@@ -47,8 +47,15 @@ measures that long. What dry run would have dropped counts as a loss, and is par
 				return err
 			}
 			return e.reading(g, func(i *loader.Instance) error {
-				t := &top{env: e, flags: f, sample: func() (sample, error) { return takeSample(i, e.clock()) }}
-				return t.run(cmd.Context(), g)
+				t := &top{env: e, flags: f, sample: func() (sample, error) {
+					if i.Replaced() {
+						return sample{}, errReplaced
+					}
+					return takeSample(i, e.clock())
+				}}
+				ctx, stop := interruptible(cmd.Context())
+				defer stop()
+				return t.run(ctx, g)
 			})
 		},
 	}
@@ -149,8 +156,8 @@ func (t *top) live(ctx context.Context, keys <-chan byte) (err error) {
 
 func (t *top) draw(s screen, now, before *sample) error {
 	width, height, ok := t.terminal(t.stdout)
-	if !ok {
-		width, height = 80, 24 // the terminal is gone, and the next write will say so
+	if !ok || width == 0 || height == 0 {
+		width, height = 80, 24 // it does not say, or is gone, which the next write will tell
 	}
 	limit := max(1, height-render.TopScreenLines)
 	if t.flags.limitGiven {

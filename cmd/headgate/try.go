@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -139,12 +140,31 @@ func (e *env) watch(g *global, t trial) error {
 	if err != nil {
 		return fmt.Errorf("start the watch over the trial: %w", err)
 	}
-	cmd := exec.Command(self, "--pin", g.pin, "try-watch", strconv.FormatUint(uint64(t), 10))
+	pin, err := filepath.Abs(g.pin)
+	if err != nil {
+		return fmt.Errorf("start the watch over the trial: %w", err)
+	}
+	cmd := exec.Command(self, "--pin", pin, "try-watch", strconv.FormatUint(uint64(t), 10))
 	cmd.SysProcAttr = ownSession()
+	cmd.Dir = "/" // it must not keep the directory busy that it was started in
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the watch over the trial: %w", err)
 	}
 	return cmd.Process.Release()
+}
+
+// watchInterval is how often the watch looks whether it is still needed.
+const watchInterval = time.Second
+
+// waits says whether a trial still waits for an answer. Where that cannot be told it does.
+func (e *env) waits(g *global, t trial) bool {
+	waits := true
+	err := e.reading(g, func(i *loader.Instance) error {
+		config, err := i.Policies().Load()
+		waits = err != nil || config.ValidUntil == uint64(t)
+		return err
+	})
+	return waits && !errors.Is(err, loader.ErrNotLoaded)
 }
 
 // newTryWatchCmd is that process. It is not for people.
@@ -159,7 +179,10 @@ func newTryWatchCmd(e *env, g *global) *cobra.Command {
 				return usagef("deadline %q: use ns of the boot clock", args[0])
 			}
 			for now := e.bootTime(); now < deadline; now = e.bootTime() {
-				time.Sleep(time.Duration(deadline - now))
+				time.Sleep(min(time.Duration(deadline-now), watchInterval))
+				if !e.waits(g, trial(deadline)) {
+					return nil
+				}
 			}
 			g.lockWait = time.Minute
 			return e.revert(g, trial(deadline))

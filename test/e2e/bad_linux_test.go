@@ -272,6 +272,14 @@ func TestLocked(t *testing.T) {
 	}
 	l.wantState(before) // reading needs no lock
 
+	// Who is asked to stop while it waits does not go on when the lock is free.
+	stopped := l.command("block", "10.0.0.1", "--lock-wait", "1m").start()
+	stopped.signal(syscall.SIGTERM)
+	if r := stopped.wait(); r.code == 0 {
+		t.Errorf("exit 0 after SIGTERM: %s", r.stdout)
+	}
+	l.wantState(before)
+
 	waiting := l.command("block", "10.0.0.1").start()
 	if err := unix.Flock(int(dir.Fd()), unix.LOCK_UN); err != nil {
 		t.Fatal(err)

@@ -179,3 +179,17 @@ func (l *lab) checkEnding(earliest, latest uint64) bool {
 	}
 	return before >= latest
 }
+
+// TestEventsEndWithInstance has the instance removed under who watches it: going on to show nothing
+// would look like peace.
+func TestEventsEndWithInstance(t *testing.T) {
+	l := newLab(t)
+	l.attach("--rate", never, "--burst", "1")
+	watching := l.command("events", "-o", "json").start()
+	l.must("detach", "--all")
+	r := watching.wait()
+	// It may not have opened the instance before that was gone.
+	if r.code != 1 || !strings.Contains(r.stderr, "the instance was removed") && !strings.Contains(r.stderr, "no headgate instance") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+}
