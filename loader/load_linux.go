@@ -104,7 +104,7 @@ func sources(o Options) uint32 {
 func outOfMemory(err error) bool {
 	var verifier *ebpf.VerifierError
 	if errors.As(err, &verifier) {
-		return true
+		return false
 	}
 	return errors.Is(err, unix.E2BIG) || errors.Is(err, unix.ENOMEM)
 }

@@ -272,3 +272,21 @@ func TestCheckNumber(t *testing.T) {
 		}
 	}
 }
+
+// TestFindAmbiguous does not find an interface elsewhere by a number that Detach would take for that
+// of the one that is here.
+func TestFindAmbiguous(t *testing.T) {
+	const index = 1 << 30
+	elsewhere := pinned{number: 5, Attachment: Attachment{Index: index, ProgramID: 1}}
+	ours := pinned{number: 9, Attachment: Attachment{Index: index, ProgramID: 2, Name: "va"}}
+	name := strconv.Itoa(index)
+	if got, err := find([]pinned{elsewhere}, name); err != nil || got != index {
+		t.Errorf("elsewhere: %d, %v; want %d", got, err, index)
+	}
+	if _, err := find([]pinned{ours}, name); !errors.Is(err, ErrNoInterface) {
+		t.Errorf("here: %v, want %v", err, ErrNoInterface)
+	}
+	if _, err := find([]pinned{elsewhere, ours}, name); err == nil || !strings.Contains(err.Error(), "several attachments") {
+		t.Errorf("both: %v, want an error about several attachments", err)
+	}
+}
