@@ -30,8 +30,9 @@ func ensureBPFFS(dir string, notice func(string)) error {
 		return err
 	}
 	if dir != standardMount && !strings.HasPrefix(dir, standardMount+"/") {
-		return fmt.Errorf("%s is not on a bpf file system; mount one there with "+
-			"`mount -t bpf bpf %s`, or choose a directory below %s", dir, filepath.Dir(dir), standardMount)
+		return fmt.Errorf("%[1]s is not on a bpf file system; mount one there with "+
+			"`mkdir -p %[2]s && mount -t bpf bpf %[2]s`, or choose a directory below %[3]s",
+			dir, filepath.Dir(dir), standardMount)
 	}
 	if err := unix.Mount("bpf", standardMount, "bpf", 0, "mode=0700"); err != nil {
 		return fmt.Errorf("mount the bpf file system on %s: %w; mount it by hand, or choose "+

@@ -38,7 +38,7 @@ session is refused.`,
 		Args:          oneOfItsCommands,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
-		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return nothingEmpty(cmd, args) },
+		PersistentPreRunE: nothingEmpty,
 	}
 	root.SetIn(e.stdin)
 	root.SetErr(e.stderr)

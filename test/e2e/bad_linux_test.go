@@ -182,7 +182,7 @@ func TestNoBPFFS(t *testing.T) {
 	l := newLab(t)
 	dir := t.TempDir()
 	r := l.run("--pin", filepath.Join(dir, "hg"), "attach", l.dev(), "--rate", "1kpps")
-	r.wantError(t, 1, "is not on a bpf file system; mount one there with `mount -t bpf bpf "+dir+"`")
+	r.wantError(t, 1, "is not on a bpf file system; mount one there with `mkdir -p "+dir+" && mount -t bpf bpf "+dir+"`")
 	l.wantNoInstance()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("%v, %v in the directory, want nothing", entries, err)
