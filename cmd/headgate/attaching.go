@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +68,7 @@ func (a *attaching) open() error {
 			a.instance, a.created = i, created
 			return nil
 		}
-		if err := errors.Join(i.Close()); err != nil {
+		if err := i.Close(); err != nil {
 			return err
 		}
 		if !errors.Is(err, loader.ErrNotLoaded) {
@@ -199,9 +198,8 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 
 // onTrial says what there is to do about a trial that is not over.
 func (e *env) onTrial(config policymap.Config) error {
-	left := time.Duration(config.ValidUntil - min(e.bootTime(), config.ValidUntil))
 	return fmt.Errorf("the last attach is on trial for another %s; press Enter in its terminal to keep it, "+
-		"wait until it has gone back, or end it with `headgate detach`", render.Duration(left.Round(time.Second)))
+		"wait until it has gone back, or end it with `headgate detach`", e.left(trial(config.ValidUntil)))
 }
 
 // setSources puts into the configuration how many bits make a source.

@@ -29,9 +29,9 @@ var errNotConfirmed = errors.New("not confirmed: everything is as it was before"
 // awaitConfirmation waits for Enter. The end of input confirms nothing: a terminal that has died
 // looks like that.
 func (e *env) awaitConfirmation(ctx context.Context, g *global, t trial) error {
-	left := time.Duration(t - min(trial(e.bootTime()), t))
+	left := e.clock().until(uint64(t))
 	e.notice("press Enter within %s to keep this; otherwise, or with Ctrl-C, everything goes back to how it was",
-		render.Duration(left.Round(time.Second)))
+		e.left(t))
 	confirmed := make(chan struct{})
 	go func() {
 		if _, err := bufio.NewReader(e.stdin).ReadString('\n'); err == nil {
@@ -49,6 +49,11 @@ func (e *env) awaitConfirmation(ctx context.Context, g *global, t trial) error {
 	case <-deadline.C:
 	}
 	return errors.Join(errNotConfirmed, e.revert(g, t))
+}
+
+// left returns in words how long a trial still has, 0s where that is over.
+func (e *env) left(t trial) string {
+	return render.Duration(max(0, e.clock().until(uint64(t))).Round(time.Second))
 }
 
 // confirm keeps what is on trial, or returns errNotConfirmed where it is too late for that.
@@ -125,9 +130,9 @@ func (e *env) settle(i *loader.Instance) error {
 	if err != nil || config.ValidUntil == policymap.Forever {
 		return err
 	}
-	if now := e.bootTime(); now < config.ValidUntil {
+	if e.bootTime() < config.ValidUntil {
 		e.notice("note: an attach is on trial for another %s; unless it is confirmed, changes to limits "+
-			"and policies go with it", render.Duration(time.Duration(config.ValidUntil-now).Round(time.Second)))
+			"and policies go with it", e.left(trial(config.ValidUntil)))
 		return nil
 	}
 	return goBack(i, config)

@@ -189,27 +189,6 @@ func (m *Map) Get(prefix netip.Prefix) ([]Rule, error) {
 	return rulesOf(prefix, &value, m.now()), nil
 }
 
-// Decide returns the rule that decides about an address now, as the program finds it.
-func (m *Map) Decide(addr netip.Addr) (Rule, bool, error) {
-	addr = addr.Unmap()
-	now := m.now()
-	t := m.trie(netip.PrefixFrom(addr, addr.BitLen()))
-	for bits := addr.BitLen(); bits >= 0; bits-- {
-		prefix := netip.PrefixFrom(addr, bits).Masked()
-		value, ok, err := t.get(prefix)
-		if err != nil {
-			return Rule{}, false, err
-		}
-		if !ok {
-			continue
-		}
-		if rules := rulesOf(prefix, &value, now); len(rules) > 0 {
-			return rules[0], true, nil
-		}
-	}
-	return Rule{}, false, nil
-}
-
 // Unset removes all rules of these prefixes. It returns those prefixes that had one.
 func (m *Map) Unset(prefixes []netip.Prefix) ([]netip.Prefix, error) {
 	var removed []netip.Prefix

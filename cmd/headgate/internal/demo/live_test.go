@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headgate/headgate/test/golden"
 )
 
 func TestLive(t *testing.T) {
@@ -36,7 +38,7 @@ func TestLive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, tt.name, []byte(strings.ReplaceAll(b.String(), "\x1b", "ESC")))
+			golden.Check(t, tt.name, []byte(strings.ReplaceAll(b.String(), "\x1b", "ESC")))
 		})
 	}
 }

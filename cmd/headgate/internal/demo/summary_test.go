@@ -2,35 +2,12 @@ package demo
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; go test -update writes it", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 // played is what a demo of two phases came to. Of a flood 100 packets at once, and 5 more, passed.
 func played(t *testing.T) (records []*record, phases []phase) {
@@ -84,7 +61,7 @@ func TestSummary(t *testing.T) {
 			if err := render.Write(&b, f, s); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+"."+f.String(), b.Bytes())
+			golden.Check(t, name+"."+f.String(), b.Bytes())
 		}
 	}
 }

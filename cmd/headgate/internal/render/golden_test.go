@@ -2,40 +2,17 @@ package render_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; go test -update writes it", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func write(t *testing.T, f render.Format, v render.View) []byte {
 	t.Helper()
@@ -216,8 +193,8 @@ func large() render.Explanation {
 func TestGolden(t *testing.T) {
 	for name, view := range views() {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name+".table", write(t, render.Table, view))
-			golden(t, name+".json", write(t, render.JSON, view))
+			golden.Check(t, name+".table", write(t, render.Table, view))
+			golden.Check(t, name+".json", write(t, render.JSON, view))
 		})
 	}
 }
@@ -226,19 +203,19 @@ func TestGolden(t *testing.T) {
 func TestTopScreenGolden(t *testing.T) {
 	total := &render.Rates{PassPackets: 1999.7, PassBits: 2.5e9, DropPackets: 1234567, WouldDropPackets: 0.2}
 	live := write(t, render.Table, screen(top(true), total))
-	golden(t, "top_screen.table", live)
+	golden.Check(t, "top_screen.table", live)
 	for _, width := range []int{100, 80, 60, 40, 20} {
 		narrow := screen(top(true), total)
 		narrow.Width = width
 		text := write(t, render.Table, narrow)
-		golden(t, fmt.Sprintf("top_screen_%d.table", width), text)
+		golden.Check(t, fmt.Sprintf("top_screen_%d.table", width), text)
 		for line := range strings.Lines(string(text)) {
 			if n := utf8.RuneCountInString(line) - len("\n"); n > width {
 				t.Errorf("%d characters, want at most %d: %s", n, width, line)
 			}
 		}
 	}
-	golden(t, "top_screen_first.table", write(t, render.Table, screen(nil, nil)))
+	golden.Check(t, "top_screen_first.table", write(t, render.Table, screen(nil, nil)))
 
 	around := bytes.Count(live, []byte("\n")) - len(top(true))
 	if around != render.TopScreenLines {
@@ -270,6 +247,6 @@ func TestEventsGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		golden(t, "events."+f.String(), b.Bytes())
+		golden.Check(t, "events."+f.String(), b.Bytes())
 	}
 }
