@@ -15,6 +15,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+
+	"github.com/headgate/headgate/test/leak"
 )
 
 // leakLimit is how long the kernel may take to free what nothing refers to any more, and a watch
@@ -23,9 +25,9 @@ const leakLimit = 30 * time.Second
 
 // leaks returns an error that names what outlives the tests: files that are open, threads in other
 // namespaces, processes of the binary, mounts, temporary files, and objects of the kernel.
-func leaks(root, binary string, before map[string]int) error {
+func leaks(root, binary string, before leak.Open) error {
 	checks := []func() error{
-		func() error { return leakedFiles(before) },
+		before.More,
 		leakedThreads,
 		func() error { return leakedProcesses(binary) },
 		func() error { return leakedMounts(root) },
@@ -43,32 +45,6 @@ func leaks(root, binary string, before map[string]int) error {
 		}
 		time.Sleep(pollInterval)
 	}
-}
-
-// openFiles counts what this process has open, by kind. Files of the Go runtime (epoll, eventfd)
-// come with the first use of the network and stay.
-func openFiles() map[string]int {
-	open := map[string]int{}
-	entries, _ := os.ReadDir("/proc/self/fd")
-	for _, e := range entries {
-		target, err := os.Readlink("/proc/self/fd/" + e.Name())
-		if err != nil || strings.Contains(target, "[event") || strings.HasSuffix(target, "/fd") {
-			continue
-		}
-		kind, _, _ := strings.Cut(target, ":[")
-		open[kind]++
-	}
-	return open
-}
-
-func leakedFiles(before map[string]int) error {
-	after := openFiles()
-	for kind, n := range after {
-		if n > before[kind] {
-			return fmt.Errorf("leak: %d files %q are open, before the tests %d", n, kind, before[kind])
-		}
-	}
-	return nil
 }
 
 func leakedThreads() error {
@@ -241,13 +217,13 @@ func isAlive(object string) bool {
 // TestLeaksAreSeen checks the checks: an open file, a process' directory and a live object.
 func TestLeaksAreSeen(t *testing.T) {
 	l := newLab(t)
-	before := openFiles()
+	before := leak.Now()
 	l.must("attach", l.dev(), "--max-sources", "4096")
 	m, err := ebpf.LoadPinnedMap(filepath.Join(l.pin, "v1", "globals"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leakedFiles(before) == nil {
+	if before.More() == nil {
 		t.Error("an open map is not seen")
 	}
 	if leakedObjects() == nil {
@@ -257,7 +233,7 @@ func TestLeaksAreSeen(t *testing.T) {
 		t.Error("a mount is not seen")
 	}
 	m.Close()
-	if err := leakedFiles(before); err != nil {
+	if err := before.More(); err != nil {
 		t.Error(err)
 	}
 }

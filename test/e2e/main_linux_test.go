@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/headgate/headgate/test/leak"
 )
 
 const (
@@ -46,7 +48,7 @@ func runAll(m *testing.M) int {
 			return fail(err)
 		}
 	}
-	before := openFiles()
+	before := leak.Now()
 	code := m.Run()
 	if code != 0 {
 		return code

@@ -6,15 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/headgate/headgate/cmd/headgate/internal/demo"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/test/leak"
 	"github.com/headgate/headgate/test/need"
 )
 
@@ -109,11 +107,8 @@ func leavesNothing(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	before := descriptors(t)
+	leak.Check(t)
 	t.Cleanup(func() {
-		if diff := cmp.Diff(before, descriptors(t)); diff != "" {
-			t.Errorf("open file descriptors (-before +after):\n%s", diff)
-		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 			t.Errorf("left %v in the temporary directory, error %v", entries, err)
 		}
@@ -122,26 +117,6 @@ func leavesNothing(t *testing.T) {
 		}
 		inOwnNamespace(t)
 	})
-}
-
-// descriptors returns what all file descriptors are of, sorted. The runtime opens two for its poller
-// when it first needs that, and never closes them; those are none of ours.
-func descriptors(t *testing.T) []string {
-	t.Helper()
-	names, err := filepath.Glob("/proc/self/fd/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var open []string
-	for _, name := range names {
-		target, err := os.Readlink(name)
-		if err != nil || target == "anon_inode:[eventpoll]" || target == "anon_inode:[eventfd]" {
-			continue // or the one that listed them
-		}
-		open = append(open, target)
-	}
-	slices.Sort(open)
-	return open
 }
 
 // inOwnNamespace fails where a thread is in another network namespace than this one.
