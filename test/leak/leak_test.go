@@ -48,7 +48,7 @@ func TestCheckWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		r.Read(make([]byte, 1)) // returns when the test has ended and w is closed
+		_, _ = r.Read(make([]byte, 1)) // returns when the test has ended and w is closed
 		r.Close()
 	}()
 	t.Cleanup(func() { w.Close() })
