@@ -61,8 +61,11 @@ func exactlyOne(thing string) cobra.PositionalArgs {
 }
 
 // nothingEmpty refuses what was given but is empty: it comes from a variable that is not set, and
-// what the default does instead is not what was meant.
+// what the default does instead is not what was meant. Only a word that a shell is to complete may be.
 func nothingEmpty(cmd *cobra.Command, args []string) error {
+	if cmd.Name() == cobra.ShellCompRequestCmd {
+		return nil
+	}
 	if slices.Contains(args, "") {
 		return usagef("an argument is empty; use: %s", cmd.UseLine())
 	}

@@ -20,6 +20,15 @@ func TestNothingEmpty(t *testing.T) {
 	}
 }
 
+// A shell that completes a word of which nothing is typed yet asks about an empty one.
+func TestCompletion(t *testing.T) {
+	c := newConsole()
+	code := c.run(t, "__complete", "policy", "")
+	if code != exitDone || !strings.Contains(c.out.String(), "delete\t") {
+		t.Errorf("exit %d, %q, %q; want the commands below policy", code, c.out.String(), c.err.String())
+	}
+}
+
 // The end of a rule that lasts nearly as long as the clock can count is far ahead, not behind.
 func TestExpiryDoesNotOverflow(t *testing.T) {
 	c := clock{wall: testNow(), boot: testBoot}
