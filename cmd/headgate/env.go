@@ -177,6 +177,7 @@ func (e *env) opened(g *global, do func(*loader.Instance) error) error {
 	if err != nil {
 		return err
 	}
+	defer uninterrupted()()
 	return closeAfter(i, do(i))
 }
 

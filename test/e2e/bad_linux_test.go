@@ -274,9 +274,10 @@ func TestLocked(t *testing.T) {
 
 	// Who is asked to stop while it waits does not go on when the lock is free.
 	stopped := l.command("block", "10.0.0.1", "--lock-wait", "1m").start()
+	await(t, "the wait for the lock", func() bool { return stopped.hasOpen(l.pin) })
 	stopped.signal(syscall.SIGTERM)
-	if r := stopped.wait(); r.code == 0 {
-		t.Errorf("exit 0 after SIGTERM: %s", r.stdout)
+	if r := stopped.wait(); r.code != -1 {
+		t.Errorf("exit %d after SIGTERM, want the signal: %s", r.code, r.stderr)
 	}
 	l.wantState(before)
 

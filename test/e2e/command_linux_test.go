@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -82,6 +84,15 @@ func (c *command) signal(s syscall.Signal) {
 	if err := c.Process.Signal(s); err != nil {
 		c.lab.tb.Fatal(err)
 	}
+}
+
+// hasOpen says whether a command that runs has a file open.
+func (c *command) hasOpen(path string) bool {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", c.Process.Pid))
+	return slices.ContainsFunc(files, func(file string) bool {
+		target, err := os.Readlink(file)
+		return err == nil && target == path
+	})
 }
 
 // run runs headgate and returns what came of it, whatever that is.

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -43,6 +44,23 @@ func TestLongList(t *testing.T) {
 		}
 		l.must("unset", "--file", file)
 		l.wantPassed(udp(listed(0)), 3, 3)
+	}
+}
+
+// TestInterruptedList interrupts a list while it is set: it is set as a whole, not in part.
+func TestInterruptedList(t *testing.T) {
+	const n = 300_000
+	file := writeList(t, n)
+	l := newLab(t)
+	l.attach()
+	c := l.command("block", "--file", file).start()
+	await(t, "the first rule", func() bool { return l.status().Rules > 0 })
+	_ = c.Process.Signal(syscall.SIGINT) // an error says that it was faster
+	if r := c.wait(); r.code != 0 {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+	if got := l.status().Rules; got != n {
+		t.Errorf("%d rules, want %d", got, n)
 	}
 }
 
