@@ -3,6 +3,7 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -38,8 +39,10 @@ func (i *Instance) Attach(name string, mode Mode) (a Attachment, already bool, e
 	if err := i.attach(iface, mode); err != nil {
 		return Attachment{}, false, fmt.Errorf("attach to %s: %w", name, err)
 	}
-	a, err = i.attachment(index)
-	return a, false, err
+	if a, err = i.attachment(index); err != nil {
+		return Attachment{}, false, errors.Join(err, unpinLink(i.linkPath(index)))
+	}
+	return a, false, nil
 }
 
 // checkMode returns an error where an attachment is in another mode than is asked for.
@@ -168,6 +171,15 @@ func (i *Instance) Detach(index int) error {
 	}
 	if err := unpinLink(i.linkPath(p.number)); err != nil {
 		return fmt.Errorf("detach from interface %d: %w", index, err)
+	}
+	return nil
+}
+
+// DetachPinned detaches from the interface that had this number when it was attached to, whatever its
+// number and network namespace are now. It is no error that there is no such attachment any more.
+func (i *Instance) DetachPinned(number int) error {
+	if err := unpinLink(i.linkPath(number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("detach from what was interface %d: %w", number, err)
 	}
 	return nil
 }

@@ -51,8 +51,14 @@ func (i *Instance) attachment(number int) (Attachment, error) {
 	a.Index = int(xdp.Ifindex)
 	a.Frags = isFrags(info.Program)
 	iface, err := netlink.LinkByIndex(a.Index)
-	if err != nil || iface.Attrs().Xdp == nil || iface.Attrs().Xdp.ProgId != a.ProgramID {
+	if _, notFound := errors.AsType[netlink.LinkNotFoundError](err); notFound {
 		return a, nil // in another network namespace
+	}
+	if err != nil {
+		return a, fmt.Errorf("look up interface %d: %w", a.Index, err)
+	}
+	if iface.Attrs().Xdp == nil || iface.Attrs().Xdp.ProgId != a.ProgramID {
+		return a, nil // in another network namespace too, and this is one of the same number
 	}
 	a.Name = iface.Attrs().Name
 	a.Up = iface.Attrs().Flags&unix.IFF_UP != 0

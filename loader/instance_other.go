@@ -77,6 +77,9 @@ func (*Instance) Find([]string) ([]int, error) { return nil, errNotLinux() }
 // Detach says that it needs Linux.
 func (*Instance) Detach(int) error { return errNotLinux() }
 
+// DetachPinned says that it needs Linux.
+func (*Instance) DetachPinned(int) error { return errNotLinux() }
+
 // RemoveAll says that it needs Linux.
 func (*Instance) RemoveAll() error { return errNotLinux() }
 

@@ -36,7 +36,7 @@ func required() []feature {
 		{"the boot clock in programs", "5.8", func() error {
 			return features.HaveProgramHelper(ebpf.XDP, asm.FnKtimeGetBootNs)
 		}},
-		{"atomic compare-and-swap in programs", "5.12", haveAtomics},
+		{"atomic compare-and-swap in programs", "5.12 (on arm64 5.18)", haveAtomics},
 		{"type information of its own (CONFIG_DEBUG_INFO_BTF)", "5.4", haveBTF},
 	}
 }

@@ -41,6 +41,9 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 	if err := a.open(); err != nil {
 		return err
 	}
+	// From here on there is something to go back from, and Ctrl-C ends a trial.
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
 	view, err := a.run(names, indices)
 	if err != nil {
 		return errors.Join(err, a.goBack(), a.instance.Close())
@@ -48,8 +51,6 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 	if err := errors.Join(a.instance.Close(), e.print(g, view)); err != nil || a.trial == 0 {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
-	defer stop()
 	return e.awaitConfirmation(ctx, g, a.trial)
 }
 
@@ -198,8 +199,8 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 
 // onTrial says what there is to do about a trial that is not over.
 func (e *env) onTrial(config policymap.Config) error {
-	return fmt.Errorf("the last attach is on trial for another %s; press Enter in its terminal to keep it, "+
-		"wait until it has gone back, or end it with `headgate detach`", e.left(trial(config.ValidUntil)))
+	return fmt.Errorf("the last attach is on trial for another %s; in its terminal, Enter keeps it and "+
+		"Ctrl-C goes back; or wait until it has gone back", e.left(trial(config.ValidUntil)))
 }
 
 // setSources puts into the configuration how many bits make a source.

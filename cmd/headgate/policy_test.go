@@ -128,8 +128,8 @@ func TestChangingUsage(t *testing.T) {
 
 func TestOnTrial(t *testing.T) {
 	config := policymap.Config{ValidUntil: testBoot + uint64(90*time.Second)}
-	want := "the last attach is on trial for another 1m30s; press Enter in its terminal to keep it, " +
-		"wait until it has gone back, or end it with `headgate detach`"
+	want := "the last attach is on trial for another 1m30s; in its terminal, Enter keeps it and " +
+		"Ctrl-C goes back; or wait until it has gone back"
 	if got := newConsole().onTrial(config).Error(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

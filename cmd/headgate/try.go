@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -107,15 +106,9 @@ func goBack(i *loader.Instance, config policymap.Config) error {
 		return fmt.Errorf("%w any more: the last attach was on trial and was not confirmed; attach again",
 			loader.ErrNotLoaded)
 	}
-	attached, err := i.Attachments()
-	if err != nil {
-		return err
-	}
 	var errs []error
-	for _, a := range attached {
-		if slices.Contains(config.TrialInterfaces, a.Index) {
-			errs = append(errs, i.Detach(a.Index))
-		}
+	for _, number := range config.TrialInterfaces {
+		errs = append(errs, i.DetachPinned(number)) // no attach comes through during a trial, so it keeps its pin
 	}
 	if err := errors.Join(append(errs, i.Policies().Store(fallback))...); err != nil {
 		return err

@@ -161,6 +161,7 @@ func TestTryInterrupted(t *testing.T) {
 			forBoth(t, func(t *testing.T, exists bool) {
 				l := newTrial(t, exists)
 				y := startTrial(l, time.Minute)
+				killWatch(t, l) // it has nothing to do with it, and would end by itself soon after
 				y.signal(s)
 				if r := y.wait(); r.code != 1 {
 					t.Errorf("exit %d: %s", r.code, y.stderr.String())
@@ -168,10 +169,23 @@ func TestTryInterrupted(t *testing.T) {
 				if late := bootTime(t) >= y.began+uint64(y.lasts); late {
 					t.Error("it waited for the deadline")
 				}
-				killWatch(t, l) // which had nothing to do with it
 				l.wantBefore(exists)
 			})
 		})
+	}
+}
+
+// TestTrySessionEnds gets SIGHUP right after SIGTERM, as from systemd: it goes back all the same.
+func TestTrySessionEnds(t *testing.T) {
+	for range 10 {
+		l := newTrial(t, false)
+		y := startTrial(l, time.Minute)
+		y.signal(syscall.SIGTERM)
+		_ = y.Process.Signal(syscall.SIGHUP) // an error says that it has ended
+		if r := y.wait(); r.code != 1 {
+			t.Errorf("exit %d: %s", r.code, y.stderr.String())
+		}
+		l.wantNoInstance()
 	}
 }
 
