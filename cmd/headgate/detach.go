@@ -64,8 +64,8 @@ func (e *env) detach(g *global, names []string) error {
 		}
 		done := render.Done{Action: "detach", Text: "nothing to change"}
 		for n, index := range indices {
-			if index == 0 {
-				continue // not attached
+			if index == 0 || slices.Contains(indices[:n], index) {
+				continue // not attached, or not any more
 			}
 			if err := i.Detach(index); err != nil {
 				return err

@@ -48,6 +48,17 @@ func TestDetachNothing(t *testing.T) {
 	l.wantNoInstance()
 }
 
+// TestDetachTwice names an interface twice in one command: it is detached from, and with it all goes.
+func TestDetachTwice(t *testing.T) {
+	l := newLab(t)
+	l.attach()
+	got := l.must("detach", l.dev(), l.dev()).stdout
+	if want := "detached from " + l.dev() + "; no interface is left, so the instance is removed\n"; got != want {
+		t.Errorf("prints %q, want %q", got, want)
+	}
+	l.wantNoInstance()
+}
+
 // TestInstances has two instances on two interfaces: neither knows of the other.
 func TestInstances(t *testing.T) {
 	l := newLab(t)
