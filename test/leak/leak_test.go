@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/headgate/headgate/test/leak"
 )
@@ -52,4 +53,31 @@ func TestCheckWaits(t *testing.T) {
 		r.Close()
 	}()
 	t.Cleanup(func() { w.Close() })
+}
+
+// recorder is a test whose end and failure another one looks at.
+type recorder struct {
+	testing.TB
+	cleanup func()
+	failed  bool
+}
+
+func (r *recorder) Cleanup(f func()) { r.cleanup = f }
+func (r *recorder) Error(...any)     { r.failed = true }
+
+// TestCheckFails has a file that nobody closes. The wait for it takes no time here.
+func TestCheckFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{TB: t}
+		leak.Check(r)
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		r.cleanup()
+		if !r.failed {
+			t.Error("an open file is not seen")
+		}
+	})
 }
