@@ -184,7 +184,7 @@ func (s *sample) sourceText(addr netip.Addr) string {
 		bits = s.config.IPv4Prefix
 	}
 	p := netip.PrefixFrom(addr, bits)
-	if addr.IsLinkLocalUnicast() && addr.Is6() || p.Masked() != p {
+	if linkLocal.Contains(addr) || p.Masked() != p {
 		return addr.String()
 	}
 	return prefixText(p)

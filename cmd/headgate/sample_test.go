@@ -151,7 +151,8 @@ func TestSourceText(t *testing.T) {
 		{"203.0.113.7", 24, 64, "203.0.113.7"}, // from before
 		{"2001:db8:1:2::", 32, 64, "2001:db8:1:2::/64"},
 		{"2001:db8::1", 32, 128, "2001:db8::1"},
-		{"fe80::", 32, 64, "fe80::"}, // link-local sources are whole
+		{"fe80::", 32, 64, "fe80::"},        // link-local sources are whole
+		{"fe80:1::", 32, 64, "fe80:1::/64"}, // what is no valid address is cut as any other
 		{"169.254.0.0", 16, 64, "169.254.0.0/16"},
 	}
 	for _, tt := range tests {

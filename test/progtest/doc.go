@@ -10,6 +10,6 @@
 // What the maps hold is read and written through the views under maps, as the agent does it.
 // Model is the same packet walk in plain Go, for tests that compare the two.
 //
-// All of it needs root (CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN); see NeedRoot. On other systems
+// All of it needs root (CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN); see need.Root. On other systems
 // than Linux the package is empty.
 package progtest
