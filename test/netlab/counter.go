@@ -62,6 +62,7 @@ type interval[K comparable] struct {
 // be used from several goroutines.
 type Counter[K comparable] struct {
 	name     string
+	older    *os.File // see olderSocket
 	file     *os.File
 	socket   syscall.RawConn
 	classify func([]byte) (K, bool)
@@ -79,26 +80,37 @@ type Counter[K comparable] struct {
 // called from one goroutine at a time, and must not keep the slice. Marks are
 // not counted.
 func NewCounter[K comparable](end *End, classify func(frame []byte) (key K, ok bool)) (*Counter[K], error) {
-	fd, err := end.packetSocket(unix.ETH_P_ALL, []option{
-		{unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer},
-		{unix.SOL_PACKET, unix.PACKET_AUXDATA, 1},
-		{unix.SOL_PACKET, unix.PACKET_VNET_HDR, 1},
-		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("counter on %s: %w", end.Name, err)
-	}
 	c := &Counter[K]{
 		name:     end.Name,
 		classify: classify,
 		done:     make(chan struct{}),
 		changed:  make(chan struct{}),
 	}
-	if c.file, c.socket, err = pollable(fd); err != nil {
+	if err := c.open(end); err != nil {
 		return nil, fmt.Errorf("counter on %s: %w", end.Name, err)
 	}
 	go c.read()
 	return c, nil
+}
+
+// open opens the two sockets, in this order.
+func (c *Counter[K]) open(end *End) (err error) {
+	if c.older, err = end.olderSocket(); err != nil {
+		return err
+	}
+	fd, err := end.packetSocket(unix.ETH_P_ALL, []option{
+		{unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer},
+		{unix.SOL_PACKET, unix.PACKET_AUXDATA, 1},
+		{unix.SOL_PACKET, unix.PACKET_VNET_HDR, 1},
+		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
+	})
+	if err == nil {
+		c.file, c.socket, err = pollable(fd)
+	}
+	if err != nil {
+		return errors.Join(err, c.older.Close())
+	}
+	return nil
 }
 
 // pollable hands a socket to the runtime, so that Close ends a read.
@@ -119,7 +131,7 @@ func pollable(fd int) (*os.File, syscall.RawConn, error) {
 // have arrived.
 func (c *Counter[K]) Close() error {
 	c.fail(os.ErrClosed)
-	err := c.file.Close()
+	err := errors.Join(c.file.Close(), c.older.Close())
 	<-c.done
 	return err
 }
