@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/eventmap"
@@ -13,6 +14,9 @@ import (
 // another process reads them. The caller must Close it.
 func (i *Instance) Events() (*EventReader, error) {
 	f, err := os.Open(i.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, notLoaded(filepath.Dir(i.dir)) // removed by a detach since it was opened
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", i.dir, privilege(err))
 	}

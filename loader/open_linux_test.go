@@ -114,6 +114,9 @@ func TestReplaced(t *testing.T) {
 	}
 	writer.Close()
 	want(reader, true)
+	if _, err := reader.Events(); !errors.Is(err, ErrNotLoaded) {
+		t.Errorf("Events: %v, want %v", err, ErrNotLoaded)
+	}
 	again := create(t, o)
 	want(reader, true)
 	want(again, false)
