@@ -24,8 +24,8 @@ const (
 // from the first to the last packet lies between the two times that are measured around it.
 type flooding struct {
 	source      string
-	inner       time.Duration // from when the first one had arrived to before the last ones
-	outer       time.Duration // from before the first one to when the last ones had arrived
+	inner       time.Duration // from when the first ones had arrived to before the last ones
+	outer       time.Duration // from before the first ones to when the last ones had arrived
 	got         counts
 	least, most uint64
 }
@@ -41,9 +41,10 @@ func measureFlood(l *lab, source string) flooding {
 	}
 	l.exchange()
 	start := bootTime(l.tb)
-	got := l.exchange(frame)
+	send(limitBurst) // so that the bucket is empty, and what it earns from then on is not cut
+	got := l.exchange()
 	first := bootTime(l.tb)
-	send(floodSize - 1 - floodTail)
+	send(floodSize - limitBurst - floodTail)
 	last := bootTime(l.tb)
 	send(floodTail)
 	add(got, l.exchange())
