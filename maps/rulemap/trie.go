@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"net/netip"
-	"runtime"
-	"runtime/debug"
-	"syscall"
 
 	"github.com/cilium/ebpf"
 
@@ -91,38 +88,13 @@ func (t *typedTrie[K]) put(prefixes []netip.Prefix, values []bpf.Rule) error {
 	for i, p := range prefixes {
 		keys[i] = t.key(p)
 	}
-	for range reclaims {
-		n, err := t.m.BatchUpdate(keys, values, nil)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, syscall.ENOMEM) {
-			return fmt.Errorf("write %d rules: %w", len(keys), err)
-		}
-		keys, values = keys[n:], values[n:]
-		reclaim()
+	err := persist(len(keys), func(from int) (int, error) {
+		return t.m.BatchUpdate(keys[from:], values[from:], nil)
+	})
+	if err != nil {
+		return fmt.Errorf("write %d rules: %w", len(keys), err)
 	}
-	return fmt.Errorf("write %d rules: %w", len(keys), syscall.ENOMEM)
-}
-
-const (
-	// reclaims is how often memory is made free for one chunk before it counts as used up.
-	reclaims = 10
-	// reclaimed is more than the rules of a chunk take up, in bytes.
-	reclaimed = 4 << 20
-)
-
-// reclaim makes memory free. The kernel takes that for a trie's nodes without waiting, and so fails
-// where a control group has its limit full of cached files that it could let go. For memory of a
-// process it does let them go.
-func reclaim() {
-	room := make([]byte, reclaimed)
-	for at := 0; at < len(room); at += 4096 {
-		room[at] = 1
-	}
-	runtime.KeepAlive(room)
-	room = nil
-	debug.FreeOSMemory()
+	return nil
 }
 
 func (t *typedTrie[K]) delete(p netip.Prefix) error {
