@@ -40,31 +40,10 @@ func TestForeignNames(t *testing.T) {
 	}
 }
 
-// move takes an interface to another namespace, where it may get another number.
-func move(t *testing.T, end *netlab.End, to *netlab.Namespace) *netlab.End {
-	t.Helper()
-	in(t, end, func() error {
-		iface, err := netlink.LinkByIndex(end.Index)
-		if err != nil {
-			return err
-		}
-		return netlink.LinkSetNsFd(iface, to.FD())
-	})
-	moved := &netlab.End{Namespace: to, Name: end.Name}
-	in(t, moved, func() error {
-		iface, err := netlink.LinkByName(end.Name)
-		if err == nil {
-			moved.Index = iface.Attrs().Index
-		}
-		return err
-	})
-	return moved
-}
-
 // moveAway moves an interface to a namespace where its number is taken.
 func moveAway(t *testing.T, end *netlab.End) *netlab.End {
 	t.Helper()
-	moved := move(t, end, netlabtest.Pair(t, netlab.PairOptions{FarName: "other0"}).Far.Namespace)
+	moved := netlabtest.Move(t, end, netlabtest.Pair(t, netlab.PairOptions{FarName: "other0"}).Far.Namespace)
 	if moved.Index == end.Index {
 		t.Fatalf("%s has the number %d still", end.Name, end.Index)
 	}
@@ -96,7 +75,7 @@ func TestNumberChanges(t *testing.T) {
 	first := mortal(t)
 	i := create(t, small(t))
 	before := mustAttach(t, i, first, Auto)
-	back := move(t, moveAway(t, first), first.Namespace)
+	back := netlabtest.Move(t, moveAway(t, first), first.Namespace)
 	if first.Index != 2 || back.Index != 3 {
 		t.Fatalf("number %d, then %d; want 2 and 3", first.Index, back.Index)
 	}
@@ -132,7 +111,7 @@ func TestDetachUnderOldPin(t *testing.T) {
 	first := mortal(t)
 	i := create(t, small(t))
 	mustAttach(t, i, first, Auto)
-	back := move(t, moveAway(t, first), first.Namespace)
+	back := netlabtest.Move(t, moveAway(t, first), first.Namespace)
 	in(t, back, func() error {
 		if err := i.Detach(first.Index); !errors.Is(err, ErrNotAttached) {
 			t.Errorf("by the old number: %v, want %v", err, ErrNotAttached)
@@ -194,7 +173,7 @@ func TestNumberClash(t *testing.T) {
 	if programOn(t, away) == 0 || programOn(t, second) == 0 {
 		t.Error("an interface has lost its program")
 	}
-	back := move(t, away, first.Namespace) // the clash is over, as 3 is taken here
+	back := netlabtest.Move(t, away, first.Namespace) // the clash is over, as 3 is taken here
 	in(t, back, func() error { return i.Detach(back.Index) })
 	if programOn(t, back) != 0 || programOn(t, second) == 0 {
 		t.Error("detached from the wrong interface")

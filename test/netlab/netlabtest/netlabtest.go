@@ -3,8 +3,11 @@
 package netlabtest
 
 import (
+	"errors"
 	"io"
 	"testing"
+
+	"github.com/vishvananda/netlink"
 
 	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/netlab"
@@ -23,6 +26,32 @@ func Pair(tb testing.TB, o netlab.PairOptions) *netlab.Pair {
 	tb.Helper()
 	pair, err := netlab.NewPair(Namespace(tb), Namespace(tb), o)
 	return closed(tb, pair, err)
+}
+
+// Move takes an interface to another namespace, where it may get another number, and returns it there.
+func Move(tb testing.TB, end *netlab.End, to *netlab.Namespace) *netlab.End {
+	tb.Helper()
+	moved := &netlab.End{Namespace: to, Name: end.Name}
+	err := errors.Join(
+		end.Namespace.Do(func() error {
+			iface, err := netlink.LinkByIndex(end.Index)
+			if err != nil {
+				return err
+			}
+			return netlink.LinkSetNsFd(iface, to.FD())
+		}),
+		to.Do(func() error {
+			iface, err := netlink.LinkByName(end.Name)
+			if err == nil {
+				moved.Index = iface.Attrs().Index
+			}
+			return err
+		}),
+	)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return moved
 }
 
 // Sender returns a sender on an end of a pair.
