@@ -1,3 +1,24 @@
-// Package keyed keeps the states of an algorithm by key: bounded, in shards, without allocation
+// Package keyed keeps the states of a limit by key: bounded, in shards, and without allocation
 // once a key is known.
+//
+// A Store holds one state a key, of any limit.Algorithm, and is a Limiter:
+//
+//	perIP := keyed.New[netip.Addr](leaky, keyed.Options[netip.Addr]{MaxKeys: 100_000})
+//	if r := perIP.Take(addr, 1, time.Since(start)); !r.Allowed {
+//		// try again after r.RetryAfter
+//	}
+//
+// Slots limit how much of a key is under way at a time. All charges several limiters all or none.
+//
+// # Memory
+//
+// A key costs its entry (the key and its state) and, in an open-addressing index, 11 to 21 bytes. An entry has no
+// links to others: no list is kept in order of use, so that a look-up writes only to the entry that it
+// charges. Room for a new key is found by a hand that goes round over the entries, as in the CLOCK
+// algorithm (Corbató, 1969), but looks at what a key owes rather than at when it was used: a key that owes nothing is
+// forgotten without loss. Where none of those looked at is such, the one that owes the least is forgotten
+// and counted, since it gets a fresh burst if it comes back.
+//
+// The hand looks at one entry at each new key also while there is room. So a store is about as large as
+// the number of keys that owe something, and MaxKeys is only reached if that many do.
 package keyed

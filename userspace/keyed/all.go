@@ -1,0 +1,121 @@
+package keyed
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/userspace/limit"
+)
+
+// Charge is one of several limits on one thing.
+type Charge[K comparable] struct {
+	Part Part[K]
+	Key  K
+	N    uint64 // units
+	// DryRun is 0 for a limit that is enforced, else the number of the group that it is
+	// tried out with: limits with the same number pass or fail together, and refuse nothing.
+	DryRun int
+	// Result is set by All. It is what Take returned for limits that were charged. Where they were not
+	// because another refused, it is what a refusing limit found, and what one
+	// that had nothing against it says of no units.
+	Result limit.Result
+
+	place Place
+}
+
+// All charges all enforced limits if all of them allow it, and reports whether they do; otherwise it charges
+// none. It is one step: no other call sees or changes any of their keys meanwhile.
+//
+// A group that is tried out is charged if the enforced limits and all of its own allow it.
+//
+// The limits are asked in order and charged in reverse, as nginx does. Where two of them keep the same key in the same
+// place, it is charged once, for the first, and both have to allow it.
+func All[K comparable](charges []Charge[K], now time.Duration) bool {
+	var some [16]int
+	order := inOrder(charges, some[:0])
+	lock(charges, order)
+	defer unlock(charges, order)
+
+	for i := range charges {
+		ask(charges, i, now)
+	}
+	enforced := passes(charges, 0)
+	for i := len(charges) - 1; i >= 0; i-- {
+		c := &charges[i]
+		switch {
+		case !c.Result.Allowed:
+		case !enforced || !passes(charges, c.DryRun):
+			c.Result = c.Part.Look(c.Key, c.place, 0, now)
+		case !isRepeated(charges, i):
+			c.Result = c.Part.Charge(c.Key, c.place, c.N, now)
+		}
+	}
+	return enforced
+}
+
+// inOrder returns the indexes of charges in the order in which their locks are taken.
+func inOrder[K comparable](charges []Charge[K], order []int) []int {
+	for i := range charges {
+		c := &charges[i]
+		c.place = c.Part.Place(c.Key)
+		at := len(order)
+		order = append(order, i)
+		for ; at > 0 && charges[order[at-1]].place.Order > c.place.Order; at-- {
+			order[at] = order[at-1]
+		}
+		order[at] = i
+	}
+	return order
+}
+
+func lock[K comparable](charges []Charge[K], order []int) {
+	last := uint64(0) // no lock has it
+	for _, i := range order {
+		if p := charges[i].place; p.Order != last {
+			p.Lock.Lock()
+			last = p.Order
+		}
+	}
+}
+
+func unlock[K comparable](charges []Charge[K], order []int) {
+	last := uint64(0)
+	for _, i := range order {
+		if p := charges[i].place; p.Order != last {
+			p.Lock.Unlock()
+			last = p.Order
+		}
+	}
+}
+
+// ask asks limit i, and only looks if what it belongs to is refused already: then it is not used.
+func ask[K comparable](charges []Charge[K], i int, now time.Duration) {
+	c := &charges[i]
+	before := charges[:i]
+	if passes(before, 0) && passes(before, c.DryRun) {
+		c.Result = c.Part.Ask(c.Key, c.place, c.N, now)
+	} else {
+		c.Result = c.Part.Look(c.Key, c.place, c.N, now)
+	}
+}
+
+// passes reports whether all limits of a group allow it.
+func passes[K comparable](charges []Charge[K], group int) bool {
+	for i := range charges {
+		if charges[i].DryRun == group && !charges[i].Result.Allowed {
+			return false
+		}
+	}
+	return true
+}
+
+// isRepeated reports whether a limit before i that is charged too keeps the same key in the same place.
+func isRepeated[K comparable](charges []Charge[K], i int) bool {
+	c := &charges[i]
+	for j := range charges[:i] {
+		before := &charges[j]
+		if before.place.Order == c.place.Order && before.Key == c.Key && passes(charges, before.DryRun) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package keyed
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/userspace/limit"
+)
+
+// Store limits each key by an algorithm of its own state. It is a Limiter.
+type Store[K comparable, S any, A limit.Algorithm[S]] struct {
+	*table[K, S]
+	algorithm A
+}
+
+// New returns a store of keys that are limited by a. Only K has to be written:
+// keyed.New[string](a, ...).
+func New[K comparable, A limit.Algorithm[S], S any](a A, o Options[K]) *Store[K, S, A] {
+	return &Store[K, S, A]{newTable[K, S](o), a}
+}
+
+// With returns a limiter of the same keys by another limit: one rule allows a key a burst of 5
+// and another 20, and both see the same state. a must be one that can read states charged by s,
+// as those that limit.CompileLeaky makes together.
+func (s *Store[K, S, A]) With(a A) *Store[K, S, A] { return &Store[K, S, A]{s.table, a} }
+
+// OnEvict makes s call f for each key that it forgets with a debt, with the Hash of its Place and its
+// state, while the lock of the key's Place is held. It is for before the first use.
+func (s *Store[K, S, A]) OnEvict(f func(hash uint64, state S)) { s.evicted = f }
+
+// Take implements Limiter.
+func (s *Store[K, S, A]) Take(key K, n uint64, now time.Duration) limit.Result {
+	hash := s.hash(key)
+	sh := s.shardOf(hash)
+	sh.Lock()
+	r := s.take(sh, key, hash, n, now)
+	if r.Allowed {
+		sh.allowed++
+	} else {
+		sh.refused++
+	}
+	sh.Unlock()
+	return r
+}
+
+// Peek implements Limiter.
+func (s *Store[K, S, A]) Peek(key K, n uint64, now time.Duration) limit.Result {
+	p := s.Place(key)
+	p.Lock.Lock()
+	defer p.Lock.Unlock()
+	return s.Look(key, p, n, now)
+}
+
+// Refund implements Limiter.
+func (s *Store[K, S, A]) Refund(key K, r limit.Result, now time.Duration) bool {
+	hash := s.hash(key)
+	sh := s.shardOf(hash)
+	sh.Lock()
+	defer sh.Unlock()
+	e := sh.find(key, hash)
+	return e != nil && s.algorithm.Refund(&e.state, r, sh.clock.advance(now))
+}
+
+// Counters implements Limiter.
+func (s *Store[K, S, A]) Counters() Counters { return s.counters() }
+
+// Ask implements Part.
+func (s *Store[K, S, A]) Ask(key K, p Place, n uint64, now time.Duration) limit.Result {
+	r := s.Look(key, p, n, now)
+	if !r.Allowed {
+		s.shardOf(p.Hash).refused++
+	}
+	return r
+}
+
+// Look implements Part.
+func (s *Store[K, S, A]) Look(key K, p Place, n uint64, now time.Duration) limit.Result {
+	sh := s.shardOf(p.Hash)
+	t := sh.clock.at(now)
+	state := s.state(sh, key, p.Hash, t)
+	r := s.algorithm.Take(&state, n, t)
+	r.Zone = s.name
+	return r
+}
+
+// Charge implements Part.
+func (s *Store[K, S, A]) Charge(key K, p Place, n uint64, now time.Duration) limit.Result {
+	sh := s.shardOf(p.Hash)
+	sh.allowed++
+	return s.take(sh, key, p.Hash, n, now)
+}
+
+// State returns a copy of what is remembered of key, that of a fresh key and false if that is
+// nothing. The lock of p is held.
+func (s *Store[K, S, A]) State(key K, p Place, now time.Duration) (S, bool) {
+	sh := s.shardOf(p.Hash)
+	if e := sh.find(key, p.Hash); e != nil {
+		return e.state, true
+	}
+	return s.algorithm.Fresh(sh.clock.at(now)), false
+}
+
+// SetState makes state what is remembered of key. The lock of p is held.
+func (s *Store[K, S, A]) SetState(key K, p Place, state S, now time.Duration) {
+	sh := s.shardOf(p.Hash)
+	t := sh.clock.advance(now)
+	if e := sh.find(key, p.Hash); e != nil {
+		e.state = state
+		return
+	}
+	s.add(sh, key, p.Hash, state, t)
+}
+
+// Time returns the time that now stands for at p, which never goes back. The lock of p is held.
+func (s *Store[K, S, A]) Time(p Place, now time.Duration) time.Duration {
+	return s.shardOf(p.Hash).clock.advance(now)
+}
+
+func (s *Store[K, S, A]) state(sh *shard[K, S], key K, hash uint64, t time.Duration) S {
+	if e := sh.find(key, hash); e != nil {
+		return e.state
+	}
+	return s.algorithm.Fresh(t)
+}
+
+// take is Take under the shard's lock. A key of which nothing is charged is not remembered.
+func (s *Store[K, S, A]) take(sh *shard[K, S], key K, hash, n uint64, now time.Duration) limit.Result {
+	t := sh.clock.advance(now)
+	if e := sh.find(key, hash); e != nil {
+		r := s.algorithm.Take(&e.state, n, t)
+		r.Zone = s.name
+		return r
+	}
+	state := s.algorithm.Fresh(t)
+	r := s.algorithm.Take(&state, n, t)
+	if r.Allowed && n > 0 {
+		s.add(sh, key, hash, state, t)
+	}
+	r.Zone = s.name
+	return r
+}
+
+func (s *Store[K, S, A]) add(sh *shard[K, S], key K, hash uint64, state S, t time.Duration) {
+	s.insert(sh, key, hash, state, func(old S) time.Duration { return s.algorithm.Debt(old, t) })
+}
