@@ -12,13 +12,14 @@
 //
 // # Memory
 //
-// A key costs its entry (the key and its state) and, in an open-addressing index, 11 to 21 bytes. An entry has no
-// links to others: no list is kept in order of use, so that a look-up writes only to the entry that it
-// charges. Room for a new key is found by a hand that goes round over the entries, as in the CLOCK
-// algorithm (Corbató, 1969), but looks at what a key owes rather than at when it was used: a key that owes nothing is
-// forgotten without loss. Where none of those looked at is such, the one that owes the least is forgotten
-// and counted, since it gets a fresh burst if it comes back.
+// A key costs its entry (the key and its state) and, in an open-addressing index, 11 to 16 bytes.
+// An entry has no links to others: no list is kept in order of use, so that a look-up writes only
+// to the entry that it charges. Room for a new key is found by a hand that goes round over the
+// entries, as in the CLOCK algorithm (Corbató, 1969), but looks at what a key owes rather than at
+// when it was used: a key that owes nothing is forgotten without loss. Where none of those looked
+// at is such, the one that owes the least is forgotten and counted, since it gets a fresh burst if
+// it comes back.
 //
-// The hand looks at one entry at each new key also while there is room. So a store is about as large as
-// the number of keys that owe something, and MaxKeys is only reached if that many do.
+// The hand looks at two entries at each new key also while there is room. So a store grows to
+// three or four times the keys that owe something, and to MaxKeys only if that is less.
 package keyed

@@ -12,24 +12,33 @@ const firstSlots = 8
 // three quarters full. A slot is 0 if it is free, else the low half of the hash above the
 // entry's number + 1. It holds enough of the hash to grow, and to remove without tombstones, by
 // itself: the entries are not touched.
+//
+// It grows by half, so that it is never less than half full; a power of two would have to double.
 type index struct {
-	slots []uint64 // a power of two, or none
+	slots []uint64
 	used  int
 }
 
 func slotOf(hash uint64, i int) uint64 { return hash<<32 | uint64(uint32(i)+1) }
 
-// mask is also right for no slots, where it is not used.
-func (x *index) mask() uint32 { return uint32(len(x.slots) - 1) }
+// home returns where a slot would best be. It scales 32 bits of hash to the number of slots (Lemire,
+// Fast Random Integer Generation in an Interval, 2019).
+func (x *index) home(slot uint64) int { return int(slot >> 32 * uint64(len(x.slots)) >> 32) }
+
+func (x *index) after(p int) int {
+	if p++; p < len(x.slots) {
+		return p
+	}
+	return 0
+}
 
 // all yields the entries whose hash has the same low half.
 func (x *index) all(hash uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		if len(x.slots) == 0 {
+		if x.used == 0 {
 			return
 		}
-		mask := x.mask()
-		for p := uint32(hash) & mask; ; p = (p + 1) & mask {
+		for p := x.home(hash << 32); ; p = x.after(p) {
 			slot := x.slots[p]
 			if slot == 0 {
 				return
@@ -50,17 +59,16 @@ func (x *index) add(hash uint64, i int) {
 }
 
 func (x *index) put(slot uint64) {
-	mask := x.mask()
-	p := uint32(slot>>32) & mask
+	p := x.home(slot)
 	for x.slots[p] != 0 {
-		p = (p + 1) & mask
+		p = x.after(p)
 	}
 	x.slots[p] = slot
 }
 
 func (x *index) grow() {
 	was := x.slots
-	x.slots = make([]uint64, max(firstSlots, 2*len(was)))
+	x.slots = make([]uint64, max(firstSlots, len(was)+len(was)/2))
 	for _, slot := range was {
 		if slot != 0 {
 			x.put(slot)
@@ -71,25 +79,27 @@ func (x *index) grow() {
 // remove takes entry i out, which must be there, and moves back those behind it that
 // would no longer be found (Knuth, The Art of Computer Programming 3, 6.4, algorithm R).
 func (x *index) remove(hash uint64, i int) {
-	mask := x.mask()
-	gap := uint32(hash) & mask
-	for x.slots[gap] != slotOf(hash, i) {
-		gap = (gap + 1) & mask
+	gone := slotOf(hash, i)
+	gap := x.home(gone)
+	for x.slots[gap] != gone {
+		gap = x.after(gap)
 	}
 	x.used--
-	for p := gap; ; {
-		p = (p + 1) & mask
-		slot := x.slots[p]
-		if slot == 0 {
-			break
-		}
-		home := uint32(slot>>32) & mask
-		if (p-home)&mask >= (p-gap)&mask { // its home is not behind the gap
-			x.slots[gap] = slot
+	for p := x.after(gap); x.slots[p] != 0; p = x.after(p) {
+		if home := x.home(x.slots[p]); x.distance(home, p) >= x.distance(gap, p) {
+			x.slots[gap] = x.slots[p] // its home is not behind the gap
 			gap = p
 		}
 	}
 	x.slots[gap] = 0
+}
+
+// distance returns how many slots p is behind from.
+func (x *index) distance(from, p int) int {
+	if d := p - from; d >= 0 {
+		return d
+	}
+	return p - from + len(x.slots)
 }
 
 // log2 is for powers of two.

@@ -4,27 +4,27 @@ package keyed
 // zero value is ready. It has no lock.
 type leases struct {
 	all  []lease
-	free []uint32
+	free uint64 // the number of the first that is free, 0 for none
 }
 
 // lease is one Take of slots. Its generation is odd while it holds.
 type lease struct {
 	generation uint64
-	n          uint64
+	n          uint64 // how many slots; the number of the next that is free, in one that is free
 }
 
-// begin returns a new lease of n: its number + 1, so that it is never 0, and its generation.
+// begin returns a new lease of n: its number, which is never 0, and its generation.
 func (l *leases) begin(n uint64) (number, generation uint64) {
-	if len(l.free) == 0 {
-		l.all = append(l.all, lease{})
-		l.free = append(l.free, uint32(len(l.all)-1))
+	if l.free == 0 {
+		l.all = append(roomy(l.all), lease{})
+		l.free = uint64(len(l.all))
 	}
-	i := l.free[len(l.free)-1]
-	l.free = l.free[:len(l.free)-1]
-	this := &l.all[i]
+	number = l.free
+	this := &l.all[number-1]
+	l.free = this.n
 	this.generation++
 	this.n = n
-	return uint64(i) + 1, this.generation
+	return number, this.generation
 }
 
 // end returns of how much the lease was, and false if it has ended before or never was.
@@ -36,7 +36,8 @@ func (l *leases) end(number, generation uint64) (n uint64, ok bool) {
 	if this.generation != generation || generation%2 == 0 {
 		return 0, false
 	}
+	n = this.n
 	this.generation++
-	l.free = append(l.free, uint32(number-1))
-	return this.n, true
+	this.n, l.free = l.free, number
+	return n, true
 }

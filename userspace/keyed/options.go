@@ -1,8 +1,6 @@
 package keyed
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
 // DefaultMaxKeys is the MaxKeys of Options that name none.
 const DefaultMaxKeys = 100_000
@@ -10,10 +8,10 @@ const DefaultMaxKeys = 100_000
 // MostKeys is the largest MaxKeys.
 const MostKeys = 1 << 30
 
-const (
-	keysPerShard = 1 << 10
-	mostShards   = 1 << 7
-)
+// MostShards is the largest Shards.
+const MostShards = 1 << 7
+
+const keysPerShard = 1 << 10
 
 // Options are the settings of a Store and of Slots. The zero value is useful.
 type Options[K comparable] struct {
@@ -24,7 +22,7 @@ type Options[K comparable] struct {
 	// Slots have no use for it: they remember the keys of what is under way.
 	MaxKeys int
 	// Shards is how many locks the keys are spread over, rounded up to a power of two; at most
-	// 128. 0 chooses by MaxKeys. With 1, which keys are forgotten depends on the calls only.
+	// MostShards. 0 chooses by MaxKeys. With 1, which keys are forgotten depends on the calls only.
 	Shards int
 	// Clone makes a copy of a key to keep, for keys that share memory with the
 	// caller: strings.Clone for a string that is a view of a buffer.
@@ -44,6 +42,6 @@ func (o Options[K]) shards() int {
 	if n <= 0 {
 		n = o.maxKeys() / keysPerShard
 	}
-	n = min(max(n, 1), mostShards)
+	n = min(max(n, 1), MostShards)
 	return 1 << bits.Len(uint(n-1))
 }

@@ -23,9 +23,9 @@ func New[K comparable, A limit.Algorithm[S], S any](a A, o Options[K]) *Store[K,
 // as those that limit.CompileLeaky makes together.
 func (s *Store[K, S, A]) With(a A) *Store[K, S, A] { return &Store[K, S, A]{s.table, a} }
 
-// OnEvict makes s call f for each key that it forgets with a debt, with the Hash of its Place and its
-// state, while the lock of the key's Place is held. It is for before the first use.
-func (s *Store[K, S, A]) OnEvict(f func(hash uint64, state S)) { s.evicted = f }
+// OnEvict makes s call f for each key that it forgets with a debt, with the Hash of its Place, its
+// state and the time, while the lock of that Place is held. It is for before the first use.
+func (s *Store[K, S, A]) OnEvict(f func(hash uint64, state S, at time.Duration)) { s.evicted = f }
 
 // Take implements Limiter.
 func (s *Store[K, S, A]) Take(key K, n uint64, now time.Duration) limit.Result {
@@ -76,8 +76,8 @@ func (s *Store[K, S, A]) Ask(key K, p Place, n uint64, now time.Duration) limit.
 func (s *Store[K, S, A]) Look(key K, p Place, n uint64, now time.Duration) limit.Result {
 	sh := s.shardOf(p.Hash)
 	t := sh.clock.at(now)
-	state := s.state(sh, key, p.Hash, t)
-	r := s.algorithm.Take(&state, n, t)
+	sh.scratch = s.state(sh, key, p.Hash, t)
+	r := s.algorithm.Take(&sh.scratch, n, t)
 	r.Zone = s.name
 	return r
 }
@@ -110,8 +110,13 @@ func (s *Store[K, S, A]) SetState(key K, p Place, state S, now time.Duration) {
 	s.add(sh, key, p.Hash, state, t)
 }
 
-// Time returns the time that now stands for at p, which never goes back. The lock of p is held.
+// Time returns the time that now stands for at p: it never goes back. The lock of p is held.
 func (s *Store[K, S, A]) Time(p Place, now time.Duration) time.Duration {
+	return s.shardOf(p.Hash).clock.at(now)
+}
+
+// Advance is Time, and goes on from there: no later time is before it. The lock of p is held.
+func (s *Store[K, S, A]) Advance(p Place, now time.Duration) time.Duration {
 	return s.shardOf(p.Hash).clock.advance(now)
 }
 
@@ -130,10 +135,10 @@ func (s *Store[K, S, A]) take(sh *shard[K, S], key K, hash, n uint64, now time.D
 		r.Zone = s.name
 		return r
 	}
-	state := s.algorithm.Fresh(t)
-	r := s.algorithm.Take(&state, n, t)
+	sh.scratch = s.algorithm.Fresh(t)
+	r := s.algorithm.Take(&sh.scratch, n, t)
 	if r.Allowed && n > 0 {
-		s.add(sh, key, hash, state, t)
+		s.add(sh, key, hash, sh.scratch, t)
 	}
 	r.Zone = s.name
 	return r

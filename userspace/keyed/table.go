@@ -7,8 +7,13 @@ import (
 	"time"
 )
 
-// looks is how many entries are looked at to find the one to forget, where there is no room.
-const looks = 16
+const (
+	// looks is how many entries are looked at for one that can be forgotten, at each
+	// new key. It has to be more than one, or the hand would not gain on the new.
+	looks = 2
+	// looksIfFull is how many where one has to be forgotten.
+	looksIfFull = 16
+)
 
 // lastOrder is the order number given last. It is the one variable of the package, since locks
 // of different stores are taken together.
@@ -27,7 +32,7 @@ type table[K comparable, S any] struct {
 	orders  uint64
 	maxKeys int64
 	keys    atomic.Int64
-	evicted func(hash uint64, state S) // nil if nobody wants to know
+	evicted func(hash uint64, state S, at time.Duration) // nil if nobody wants to know
 }
 
 type entry[K comparable, S any] struct {
@@ -41,6 +46,7 @@ type shard[K comparable, S any] struct {
 	index   index
 	entries []entry[K, S]
 	hand    int // the entry to look at next
+	scratch S   // what an algorithm looks at; on the stack it would escape
 
 	allowed, refused            uint64
 	evictedDrained, evictedLive uint64
@@ -89,63 +95,88 @@ func (s *shard[K, S]) find(key K, hash uint64) *entry[K, S] {
 
 // insert adds a key that is not there. debt tells what may be forgotten for it.
 func (t *table[K, S]) insert(s *shard[K, S], key K, hash uint64, state S, debt func(S) time.Duration) {
+	if t.keys.Load() >= t.maxKeys {
+		t.makeRoom(s, debt)
+	} else {
+		t.sweep(s, debt)
+	}
 	if t.clone != nil {
 		key = t.clone(key)
 	}
-	e := entry[K, S]{key, state}
-	if i, ok := t.victim(s, debt); ok {
-		t.replace(s, i, e, hash, debt)
-		return
-	}
-	s.entries = append(s.entries, e)
+	s.entries = append(roomy(s.entries), entry[K, S]{key, state})
 	s.index.add(hash, len(s.entries)-1)
 	t.keys.Add(1)
 }
 
-// replace puts e in the place of entry i.
-func (t *table[K, S]) replace(s *shard[K, S], i int, e entry[K, S], hash uint64, debt func(S) time.Duration) {
-	old := s.entries[i]
-	oldHash := t.hash(old.key)
-	s.index.remove(oldHash, i)
-	s.entries[i] = e
-	s.index.add(hash, i)
-	if debt(old.state) <= 0 {
+// sweep looks at the next two entries, and forgets those that owe nothing.
+func (t *table[K, S]) sweep(s *shard[K, S], debt func(S) time.Duration) {
+	for range min(looks, len(s.entries)) {
+		if i := s.next(); debt(s.entries[i].state) <= 0 {
+			s.evictedDrained++
+			t.remove(s, i)
+			s.hand = i // where another is now
+		}
+	}
+}
+
+// makeRoom forgets the first of the next entries that owes nothing, else the one that owes the
+// least. It does nothing in an empty shard.
+func (t *table[K, S]) makeRoom(s *shard[K, S], debt func(S) time.Duration) {
+	least, owes := -1, time.Duration(0)
+	for range min(looksIfFull, len(s.entries)) {
+		i := s.next()
+		d := debt(s.entries[i].state)
+		if least < 0 || d < owes {
+			least, owes = i, d
+		}
+		if d <= 0 {
+			break
+		}
+	}
+	if least < 0 {
+		return
+	}
+	state := s.entries[least].state
+	hash := t.remove(s, least)
+	if owes <= 0 {
 		s.evictedDrained++
 		return
 	}
 	s.evictedLive++
 	if t.evicted != nil {
-		t.evicted(oldHash, old.state)
+		t.evicted(hash, state, s.clock.latest)
 	}
 }
 
-// victim returns the entry to forget for another, and false if there is room.
-func (t *table[K, S]) victim(s *shard[K, S], debt func(S) time.Duration) (int, bool) {
-	n := len(s.entries)
-	if n == 0 {
-		return 0, false
+// next returns the entry that the hand is at, and moves the hand on.
+func (s *shard[K, S]) next() int {
+	if s.hand >= len(s.entries) {
+		s.hand = 0
 	}
-	look := 1
-	full := t.keys.Load() >= t.maxKeys
-	if full {
-		look = min(looks, n)
-	}
-	least, owes := 0, time.Duration(-1)
-	for range look {
-		i := s.hand
-		if s.hand++; s.hand == n {
-			s.hand = 0
-		}
-		d := debt(s.entries[i].state)
-		if d <= 0 {
-			return i, true
-		}
-		if owes < 0 || d < owes {
-			least, owes = i, d
-		}
-	}
-	return least, full
+	s.hand++
+	return s.hand - 1
 }
+
+// remove takes entry i out, puts the last in its place, and returns the hash of its key.
+func (t *table[K, S]) remove(s *shard[K, S], i int) uint64 {
+	hash := t.hash(s.entries[i].key)
+	s.index.remove(hash, i)
+	last := len(s.entries) - 1
+	if i != last {
+		moved := s.entries[last]
+		h := t.hash(moved.key)
+		s.index.remove(h, last)
+		s.index.add(h, i)
+		s.entries[i] = moved
+	}
+	s.entries[last] = entry[K, S]{}
+	s.entries = s.entries[:last]
+	t.keys.Add(-1)
+	return hash
+}
+
+// Name returns the name of the limiter.
+func (t *table[K, S]) Name() string { return t.name }
 
 func (t *table[K, S]) counters() Counters {
 	var c Counters
@@ -160,4 +191,14 @@ func (t *table[K, S]) counters() Counters {
 		s.Unlock()
 	}
 	return c
+}
+
+// roomy returns s with room for another element. append would make room for a quarter more, which
+// is more than the index of an entry takes.
+func roomy[E any](s []E) []E {
+	n := len(s)
+	if n < cap(s) {
+		return s
+	}
+	return append(make([]E, 0, n+n/8+1), s...)
 }
