@@ -1,0 +1,171 @@
+package sketch
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/userspace/keyed"
+	"github.com/headgate/headgate/userspace/limit"
+)
+
+// MostLines is the largest Lines of Options: 64 GiB.
+const MostLines = 1 << 30
+
+// Options are the settings of a Limiter.
+type Options[K comparable] struct {
+	// Keys are those of the exact buckets; MaxKeys bounds how many there are.
+	Keys keyed.Options[K]
+	// Lines is how many lines of 64 bytes the first tier has, rounded up to a power of
+	// two, at most MostLines. 0 for one for each of MaxKeys. It is all that the first tier ever takes.
+	Lines int
+}
+
+// Limiter limits by a leaky bucket a key in constant memory, however many keys there are. It is a
+// keyed.Limiter, and says of each key what a keyed.Store of the same limit does, as long as
+// Counters().EvictedLive does not go up.
+//
+// It has two tiers. Keys that owe little, which is most of them and all of a flood from made-up
+// addresses, have a bucket in the first: a cell of 16 bytes, found by the key's hash and marked
+// with it, in a line of four that is one cache miss. A key that owes more than half of its
+// burst has an exact bucket in the second, where the whole key is kept. Both tiers forget what owes nothing
+// first, then what owes the least: what is forgotten of a heavy key in the second tier goes back to the first, and of the first
+// it is lost, and counted. So a heavy key outlasts any number of light ones.
+//
+// A count-min sketch, as Estimator, adds up the traffic of all keys that share its cells, so
+// that what it says of a key may be another's doing. A cell here is one key's: two keys would
+// have to agree in 64 bits of a hash whose seed nobody knows. Of a million keys at a time, the
+// chance that any two do is 10^-8 with 2^18 lines. That is how an innocent key is never refused for
+// what others do.
+type Limiter[K comparable] struct {
+	*tiers[K]
+	leaky limit.Leaky
+	exact *keyed.Store[K, limit.State, limit.Leaky]
+}
+
+// tiers is what limiters of the same keys share.
+type tiers[K comparable] struct {
+	lines []line // each is guarded by the lock of the keys that it is for
+	shift int    // of a hash, to the number of its line
+	leaky limit.Leaky
+	exact *keyed.Store[K, limit.State, limit.Leaky]
+
+	light time.Duration // what a key may owe in the first tier
+
+	allowed, refused, drained, lost atomic.Uint64
+}
+
+// NewLimiter returns a limiter of keys by l.
+func NewLimiter[K comparable](l limit.Leaky, o Options[K]) *Limiter[K] {
+	exact := keyed.New[K](l, o.Keys)
+	n := o.lines()
+	t := &tiers[K]{
+		lines: make([]line, n),
+		shift: 64 - bits.Len(uint(n-1)),
+		leaky: l,
+		exact: exact,
+		light: lightOf(l),
+	}
+	exact.OnEvict(t.demote)
+	return &Limiter[K]{t, l, exact}
+}
+
+// lightOf returns half of what an idle key may owe at once, at least what one unit costs.
+func lightOf(l limit.Leaky) time.Duration {
+	fresh := l.Fresh(0)
+	one, all := fresh, fresh
+	l.Take(&one, 1, 0)
+	l.Take(&all, l.Take(&fresh, 0, 0).Limit, 0)
+	return max(l.Debt(one, 0), l.Debt(all, 0)/2)
+}
+
+// With returns a limiter of the same keys by another limit, made together with l by limit.CompileLeaky.
+func (l *Limiter[K]) With(leaky limit.Leaky) *Limiter[K] {
+	return &Limiter[K]{l.tiers, leaky, l.exact.With(leaky)}
+}
+
+// lines returns the number of lines, which has to be at least that of the locks.
+func (o Options[K]) lines() int {
+	n := o.Lines
+	if n <= 0 {
+		n = o.Keys.MaxKeys
+	}
+	if n <= 0 {
+		n = keyed.DefaultMaxKeys
+	}
+	n = min(max(n, keyed.MostShards), MostLines)
+	return 1 << bits.Len(uint(n-1))
+}
+
+// Take implements keyed.Limiter.
+func (l *Limiter[K]) Take(key K, n uint64, now time.Duration) limit.Result {
+	p := l.Place(key)
+	p.Lock.Lock()
+	defer p.Lock.Unlock()
+	r := l.charge(key, p, n, now)
+	if !r.Allowed {
+		l.refused.Add(1)
+	}
+	return r
+}
+
+// Peek implements keyed.Limiter.
+func (l *Limiter[K]) Peek(key K, n uint64, now time.Duration) limit.Result {
+	p := l.Place(key)
+	p.Lock.Lock()
+	defer p.Lock.Unlock()
+	return l.Look(key, p, n, now)
+}
+
+// Refund implements keyed.Limiter.
+func (l *Limiter[K]) Refund(key K, r limit.Result, now time.Duration) bool {
+	p := l.Place(key)
+	p.Lock.Lock()
+	defer p.Lock.Unlock()
+	if c := l.lineOf(p.Hash).find(p.Hash); c != nil {
+		return l.leaky.Refund(&c.state, r, l.exact.Time(p, now))
+	}
+	state, ok := l.exact.State(key, p, now)
+	if !ok || !l.leaky.Refund(&state, r, l.exact.Time(p, now)) {
+		return false
+	}
+	l.exact.SetState(key, p, state, now)
+	return true
+}
+
+// Counters implements keyed.Limiter. Keys are those of the second tier.
+func (l *Limiter[K]) Counters() keyed.Counters {
+	return keyed.Counters{
+		Keys:           l.exact.Counters().Keys,
+		Allowed:        l.allowed.Load(),
+		Refused:        l.refused.Load(),
+		EvictedDrained: l.drained.Load(),
+		EvictedLive:    l.lost.Load(),
+	}
+}
+
+// Place implements keyed.Part.
+func (l *Limiter[K]) Place(key K) keyed.Place { return l.exact.Place(key) }
+
+// Ask implements keyed.Part.
+func (l *Limiter[K]) Ask(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
+	r := l.Look(key, p, n, now)
+	if !r.Allowed {
+		l.refused.Add(1)
+	}
+	return r
+}
+
+// Look implements keyed.Part.
+func (l *Limiter[K]) Look(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
+	if c := l.lineOf(p.Hash).find(p.Hash); c != nil {
+		state := c.state
+		return l.take(&state, n, l.exact.Time(p, now))
+	}
+	return l.exact.Look(key, p, n, now)
+}
+
+// Charge implements keyed.Part.
+func (l *Limiter[K]) Charge(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
+	return l.charge(key, p, n, now)
+}
