@@ -1,15 +1,19 @@
-// Package config reads headgate's configuration file.
 package config
 
 import (
 	"net/netip"
 	"regexp"
 	"time"
+
+	"github.com/headgate/headgate/userspace/clientip"
+	"github.com/headgate/headgate/userspace/keyed"
 )
 
 // File is a configuration file.
 type File struct {
 	HTTP HTTP
+	// Warnings are what is allowed, but probably not meant.
+	Warnings []Problem
 }
 
 // HTTP is the http section: how requests are limited.
@@ -31,13 +35,25 @@ type ClientIP struct {
 	// TrustedProxies are the peers whose header is believed, and the hops in it
 	// that are passed over.
 	TrustedProxies []netip.Prefix
-	// Hops, if not 0, is how many proxies write into the header; the client is the
-	// Hops-th value from the right. It excludes passing over TrustedProxies.
+	// TrustUnix says that peers on a unix socket are trusted too: "unix" among the
+	// trusted proxies.
+	TrustUnix bool
+	// Hops, if not 0, is how many proxies write into the header: the client is the Hops-th value
+	// from the right. TrustedProxies then only say which peers are believed; without any, all are.
 	Hops int
-	// IPv4Prefix and IPv6Prefix are how much of an address tells clients apart, in bits: 32 and
-	// 64 by default.
+	// IPv4Prefix and IPv6Prefix are how much of an address tells clients apart, in bits:
+	// DefaultIPv4Prefix and DefaultIPv6Prefix where the file says nothing.
 	IPv4Prefix, IPv6Prefix int
 }
+
+// What applies where the file says nothing.
+const (
+	DefaultIPv4Prefix = clientip.DefaultIPv4Prefix
+	DefaultIPv6Prefix = clientip.DefaultIPv6Prefix
+	DefaultMaxKeys    = keyed.DefaultMaxKeys
+	DefaultStatus     = 429
+	DefaultHeaders    = HeadersDraft10
+)
 
 // HeaderStyle is the family of header fields that tell clients their limit.
 type HeaderStyle string
@@ -73,10 +89,13 @@ type Zone struct {
 	Slots     uint64 // requests at a time, for Concurrent
 	// MaxKeys bounds the keys that are remembered; 0 for Concurrent, which
 	// remembers those of requests under way.
-	MaxKeys   int
-	Overrides []Override // the first that matches decides
-	Allow     []Value    // keys that the zone does not limit
-	Line      int        // in the file, of the zone's name
+	MaxKeys int
+	// IPv4Prefix and IPv6Prefix, if not 0, are used for the ip part of this zone's key in
+	// place of those of ClientIP, so that a zone can limit whole networks.
+	IPv4Prefix, IPv6Prefix int
+	Overrides              []Override // the first that matches decides
+	Allow                  []Value    // keys that the zone does not limit
+	Line                   int        // in the file, of the zone's name
 }
 
 // Quota is a number of requests and the time that it is for, as written: 60r/m

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"slices"
+	"time"
+)
+
+// section is the http section while it is read.
+type section struct {
+	HTTP
+	byName map[string]*zone
+	named  map[string]int // line of the rule with that name
+	rules  []value        // where HTTP.Rules are
+}
+
+// zone is a zone while the section is read.
+type zone struct {
+	Zone
+	at    value
+	index int // in HTTP.Zones
+	right bool
+	rates []rated // each rate of the zone and its overrides once
+	known map[interval]bool
+	uses  []usedAs
+}
+
+// interval is a rate without how it is written.
+type interval struct {
+	count uint64
+	per   time.Duration
+}
+
+// rated is a rate and where it is first given.
+type rated struct {
+	at value
+	Quota
+}
+
+// usedAs is a use of a zone and where it is.
+type usedAs struct {
+	at mapping
+	Use
+}
+
+// read returns the file whose root that is.
+func (r *reader) read(root value) *File {
+	s := section{HTTP: HTTP{
+		ClientIP: ClientIP{IPv4Prefix: DefaultIPv4Prefix, IPv6Prefix: DefaultIPv6Prefix},
+		Headers:  DefaultHeaders,
+	}}
+	if !root.given() || root.null() {
+		return &File{HTTP: s.HTTP}
+	}
+	if m, ok := root.mapping(fileFields()); ok {
+		// What has all of its lines commented out is as good as absent.
+		if http := m.field("http"); http.given() && !http.null() {
+			s.read(http)
+		}
+	}
+	return &File{HTTP: s.HTTP}
+}
+
+func (s *section) read(v value) {
+	m, ok := v.mapping(httpFields())
+	if !ok {
+		return
+	}
+	if c := m.field("client_ip"); c.given() {
+		s.readClientIP(c)
+	}
+	if a := m.field("allow"); a.given() {
+		s.Allow, _ = a.prefixes()
+	}
+	if h := m.field("headers"); h.given() {
+		s.readHeaders(h)
+	}
+	s.readZones(m.field("zones"))
+	s.readRules(m.field("rules"))
+	s.checkZones()
+	s.checkRules()
+}
+
+func (s *section) readHeaders(v value) {
+	text, ok := v.text()
+	if !ok {
+		return
+	}
+	if !slices.Contains(headerStyles(), text) {
+		v.fail("unknown headers %s", choices(text, headerStyles()))
+		return
+	}
+	s.Headers = HeaderStyle(text)
+}
+
+func headerStyles() []string {
+	return []string{string(HeadersDraft10), string(HeadersPolli), string(HeadersXRateLimit), string(HeadersXRate), string(HeadersOff)}
+}
