@@ -19,8 +19,8 @@ type Limiter[K comparable] interface {
 	// Peek returns what Take would, and changes nothing that decides.
 	Peek(key K, n uint64, now time.Duration) limit.Result
 	// Refund takes back the charge that gave r, and reports true, if that can be
-	// done exactly (limit.Algorithm.Refund); otherwise it changes nothing. A
-	// second call with the same r changes nothing.
+	// done exactly (limit.Algorithm.Refund); otherwise it changes nothing. It is
+	// called once for an r: only Slots tell a second call from the first.
 	Refund(key K, r limit.Result, now time.Duration) bool
 	// Counters returns what the limiter counted so far.
 	Counters() Counters

@@ -28,11 +28,11 @@ func (s *Store[K, S, A]) With(a A) *Store[K, S, A] { return &Store[K, S, A]{s.ta
 func (s *Store[K, S, A]) OnEvict(f func(hash uint64, state S, at time.Duration)) { s.evicted = f }
 
 // Take implements Limiter.
-func (s *Store[K, S, A]) Take(key K, n uint64, now time.Duration) limit.Result {
+func (s *Store[K, S, A]) Take(key K, n uint64, now time.Duration) (r limit.Result) {
 	hash := s.hash(key)
 	sh := s.shardOf(hash)
 	sh.Lock()
-	r := s.take(sh, key, hash, n, now)
+	r = s.take(sh, key, hash, n, now)
 	if r.Allowed {
 		sh.allowed++
 	} else {
@@ -128,15 +128,15 @@ func (s *Store[K, S, A]) state(sh *shard[K, S], key K, hash uint64, t time.Durat
 }
 
 // take is Take under the shard's lock. A key of which nothing is charged is not remembered.
-func (s *Store[K, S, A]) take(sh *shard[K, S], key K, hash, n uint64, now time.Duration) limit.Result {
+func (s *Store[K, S, A]) take(sh *shard[K, S], key K, hash, n uint64, now time.Duration) (r limit.Result) {
 	t := sh.clock.advance(now)
 	if e := sh.find(key, hash); e != nil {
-		r := s.algorithm.Take(&e.state, n, t)
+		r = s.algorithm.Take(&e.state, n, t)
 		r.Zone = s.name
 		return r
 	}
 	sh.scratch = s.algorithm.Fresh(t)
-	r := s.algorithm.Take(&sh.scratch, n, t)
+	r = s.algorithm.Take(&sh.scratch, n, t)
 	if r.Allowed && n > 0 {
 		s.add(sh, key, hash, sh.scratch, t)
 	}

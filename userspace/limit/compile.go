@@ -44,17 +44,22 @@ func Compile(r rate.Rate, burst uint64) (Params, error) {
 // costOf returns what one unit costs, rounded up, in ticks of 2^-shift ns.
 func costOf(r rate.Rate) (cost uint64, shift uint8) {
 	for shift = range uint8(MaxShift + 1) {
-		// A shift is tried only after one with a cost below preciseCost, so
-		// that the quotient fits in 64 bits.
-		per := uint64(r.Per)
-		quo, rem := bits.Div64(per>>(64-shift), per<<shift, r.Count)
-		if rem == 0 {
-			return quo, shift
-		}
-		cost = quo + 1
-		if cost >= preciseCost {
+		var exact bool
+		if cost, exact = costAt(r, shift); exact || cost >= preciseCost {
 			break
 		}
 	}
 	return cost, shift
+}
+
+// costAt returns what one unit costs in ticks of 2^-shift ns, rounded up, and
+// whether that is exact. r is canonical and shift at most MaxShift: the quotient
+// fits in 64 bits, because no rate is below one unit an hour.
+func costAt(r rate.Rate, shift uint8) (cost uint64, exact bool) {
+	per := uint64(r.Per)
+	cost, rest := bits.Div64(per>>(64-shift), per<<shift, r.Count)
+	if rest != 0 {
+		cost++
+	}
+	return cost, rest == 0
 }

@@ -1,13 +1,22 @@
-// Package limit is the executable specification of headgate's limiter: what
-// the XDP program does to a bucket, bit for bit, as pure functions of a clock
-// reading. bpf/include/gcra.h and bpf/include/bucket.h are the same in C.
+// Package limit has the limits of both halves of headgate, as pure functions of a
+// state and a clock reading, without a lock or a clock of their own.
 //
-// The algorithm is the generic cell rate algorithm (GCRA) in its virtual
-// scheduling form, from ITU-T I.371 and ATM Forum Traffic Management 4.0. A
-// bucket holds one theoretical arrival time (TAT). Each unit that passes moves
-// it ahead by the cost of one unit; a unit passes if the debt, which is how far
-// the TAT is ahead of now, would then be at most the burst. Times are counted in
-// ticks of 2^-Shift ns, so that a byte at 400Gbit/s costs a whole number too.
+// For HTTP requests, a limit is an Algorithm: Leaky (the default), Window or
+// Sliding. Packages nginx and resty below this one have those of other programs,
+// and package keyed keeps the state of each key.
+//
+// For packets, it is Limit and Bucket, which are two Params and two States. They
+// are the executable specification of the kernel's limiter: what the XDP program
+// does to a bucket, bit for bit. bpf/include/gcra.h and bpf/include/bucket.h are
+// the same in C. Leaky is on the same State and compiles to the same costs.
+//
+// The algorithm of Params and of Leaky is the generic cell rate algorithm (GCRA)
+// in its virtual scheduling form, from ITU-T I.371 and ATM Forum Traffic
+// Management 4.0. A bucket holds one theoretical arrival time (TAT). Each unit
+// that passes moves it ahead by the cost of one unit; a unit passes if the debt,
+// which is how far the TAT is ahead of now, would then be at most the burst.
+// Times are counted in ticks of 2^-Shift ns, so that a byte at 400Gbit/s costs a
+// whole number too.
 //
 // It admits exactly what a token bucket with real-valued tokens admits: a
 // burst of B units from an idle source, and over any time t at most B + rate*t.
