@@ -8,9 +8,9 @@ import (
 
 // Charge is one of several limits on one thing.
 type Charge[K comparable] struct {
-	Part Part[K]
-	Key  K
-	N    uint64 // units
+	Limiter Limiter[K]
+	Key     K
+	N       uint64 // units
 	// DryRun is 0 for a limit that is enforced, else the number of the group that it is
 	// tried out with: limits with the same number pass or fail together, and refuse nothing.
 	DryRun int
@@ -27,9 +27,15 @@ type Charge[K comparable] struct {
 //
 // A group that is tried out is charged if the enforced limits and all of its own allow it.
 //
-// The limits are asked in order and charged in reverse, as nginx does. Where two of them keep the same key in the same
-// place, it is charged once, for the first, and both have to allow it.
+// The limits are asked in order and charged in reverse, as nginx does. Where several of them keep the same
+// key in the same place, all have to allow it, and it is charged once: for the first of those that
+// are enforced and have the most units.
 func All[K comparable](charges []Charge[K], now time.Duration) bool {
+	if len(charges) == 1 && charges[0].DryRun == 0 {
+		c := &charges[0]
+		c.Result = c.Limiter.Take(c.Key, c.N, now)
+		return c.Result.Allowed
+	}
 	var some [16]int
 	order := inOrder(charges, some[:0])
 	lock(charges, order)
@@ -44,9 +50,9 @@ func All[K comparable](charges []Charge[K], now time.Duration) bool {
 		switch {
 		case !c.Result.Allowed:
 		case !enforced || !passes(charges, c.DryRun):
-			c.Result = c.Part.Look(c.Key, c.place, 0, now)
-		case !isRepeated(charges, i):
-			c.Result = c.Part.Charge(c.Key, c.place, c.N, now)
+			c.Result = c.Limiter.Look(c.Key, c.place, 0, now)
+		case !isCovered(charges, i):
+			c.Result = c.Limiter.Charge(c.Key, c.place, c.N, now)
 		}
 	}
 	return enforced
@@ -56,7 +62,7 @@ func All[K comparable](charges []Charge[K], now time.Duration) bool {
 func inOrder[K comparable](charges []Charge[K], order []int) []int {
 	for i := range charges {
 		c := &charges[i]
-		c.place = c.Part.Place(c.Key)
+		c.place = c.Limiter.Place(c.Key)
 		at := len(order)
 		order = append(order, i)
 		for ; at > 0 && charges[order[at-1]].place.Order > c.place.Order; at-- {
@@ -92,9 +98,9 @@ func ask[K comparable](charges []Charge[K], i int, now time.Duration) {
 	c := &charges[i]
 	before := charges[:i]
 	if passes(before, 0) && passes(before, c.DryRun) {
-		c.Result = c.Part.Ask(c.Key, c.place, c.N, now)
+		c.Result = c.Limiter.Ask(c.Key, c.place, c.N, now)
 	} else {
-		c.Result = c.Part.Look(c.Key, c.place, c.N, now)
+		c.Result = c.Limiter.Look(c.Key, c.place, c.N, now)
 	}
 }
 
@@ -108,14 +114,27 @@ func passes[K comparable](charges []Charge[K], group int) bool {
 	return true
 }
 
-// isRepeated reports whether a limit before i that is charged too keeps the same key in the same place.
-func isRepeated[K comparable](charges []Charge[K], i int) bool {
+// isCovered reports whether another limit that is charged keeps the same key in the same place, and is
+// charged instead of i.
+func isCovered[K comparable](charges []Charge[K], i int) bool {
 	c := &charges[i]
-	for j := range charges[:i] {
-		before := &charges[j]
-		if before.place.Order == c.place.Order && before.Key == c.Key && passes(charges, before.DryRun) {
+	for j := range charges {
+		other := &charges[j]
+		if i == j || other.place.Order != c.place.Order || other.Key != c.Key || !passes(charges, other.DryRun) {
+			continue
+		}
+		if other.goesBefore(c) || !c.goesBefore(other) && j < i {
 			return true
 		}
 	}
 	return false
+}
+
+// goesBefore reports whether c rather than other is charged, of two with the same key, because it is
+// the only one that is enforced, or has more units.
+func (c *Charge[K]) goesBefore(other *Charge[K]) bool {
+	if enforced := c.DryRun == 0; enforced != (other.DryRun == 0) {
+		return enforced
+	}
+	return c.N > other.N
 }

@@ -12,7 +12,7 @@ import (
 func remaining(charges []keyed.Charge[string], now time.Duration) []uint64 {
 	var left []uint64
 	for _, c := range charges {
-		left = append(left, c.Part.(keyed.Limiter[string]).Peek(c.Key, 0, now).Remaining)
+		left = append(left, c.Limiter.Peek(c.Key, 0, now).Remaining)
 	}
 	return left
 }
@@ -25,7 +25,7 @@ func TestCase10RejectedCostNothing(t *testing.T) {
 	second, minute := store(t, "1r/s", 0), store(t, "10r/m", 9)
 	passed := 0
 	for i := range 600 { // 10 requests a second for a minute
-		charges := []keyed.Charge[string]{{Part: second, Key: "a", N: 1}, {Part: minute, Key: "a", N: 1}}
+		charges := []keyed.Charge[string]{{Limiter: second, Key: "a", N: 1}, {Limiter: minute, Key: "a", N: 1}}
 		if keyed.All(charges, start+time.Duration(i)*100*time.Millisecond) {
 			passed++
 		}
@@ -38,7 +38,7 @@ func TestCase10RejectedCostNothing(t *testing.T) {
 
 func TestAllOrNone(t *testing.T) {
 	a, b, c := store(t, "1r/s", 4), store(t, "1r/s", 0), store(t, "1r/s", 4)
-	charges := []keyed.Charge[string]{{Part: a, Key: "k", N: 1}, {Part: b, Key: "k", N: 1}, {Part: c, Key: "k", N: 1}}
+	charges := []keyed.Charge[string]{{Limiter: a, Key: "k", N: 1}, {Limiter: b, Key: "k", N: 1}, {Limiter: c, Key: "k", N: 1}}
 	if !keyed.All(charges, start) {
 		t.Fatal("the first does not pass")
 	}
@@ -75,7 +75,7 @@ func TestAllOfNothing(t *testing.T) {
 // Each wait of those that refuse is known, so that the longest can be told.
 func TestAllTellsEachWait(t *testing.T) {
 	a, b := store(t, "1r/s", 0), store(t, "1r/m", 0)
-	charges := []keyed.Charge[string]{{Part: a, Key: "k", N: 1}, {Part: b, Key: "k", N: 1}}
+	charges := []keyed.Charge[string]{{Limiter: a, Key: "k", N: 1}, {Limiter: b, Key: "k", N: 1}}
 	keyed.All(charges, start)
 	if keyed.All(charges, start) || charges[0].Result.RetryAfter != time.Second || charges[1].Result.RetryAfter != time.Minute {
 		t.Errorf("%+v", charges)
@@ -88,7 +88,7 @@ func TestAllTellsEachWait(t *testing.T) {
 func TestSameKeyIsChargedOnce(t *testing.T) {
 	l := share(t, "1r/s", 9, 4)
 	s := keyed.New[string](l[0], keyed.Options[string]{})
-	charges := []keyed.Charge[string]{{Part: s, Key: "k", N: 1}, {Part: s.With(l[1]), Key: "k", N: 1}, {Part: s, Key: "other", N: 1}}
+	charges := []keyed.Charge[string]{{Limiter: s, Key: "k", N: 1}, {Limiter: s.With(l[1]), Key: "k", N: 1}, {Limiter: s, Key: "other", N: 1}}
 	for i := range 5 {
 		if !keyed.All(charges, start) {
 			t.Fatalf("request %d is refused", i)
@@ -102,10 +102,34 @@ func TestSameKeyIsChargedOnce(t *testing.T) {
 	}
 }
 
+// Of several costs for one key the largest is charged, but for what a trial would.
+func TestLargestCostOfAKeyIsCharged(t *testing.T) {
+	tests := []struct {
+		name    string
+		charges []keyed.Charge[string]
+		want    uint64
+	}{
+		{"the second", []keyed.Charge[string]{{N: 1}, {N: 4}, {N: 2}}, 6},
+		{"a cheaper trial", []keyed.Charge[string]{{N: 1, DryRun: 1}, {N: 4}}, 6},
+		{"a dearer trial", []keyed.Charge[string]{{N: 7, DryRun: 1}, {N: 4}}, 6},
+		{"trials", []keyed.Charge[string]{{N: 2, DryRun: 1}, {N: 4, DryRun: 2}}, 6},
+	}
+	for _, tt := range tests {
+		s := store(t, "1r/s", 9)
+		for i := range tt.charges {
+			tt.charges[i].Limiter, tt.charges[i].Key = s, "k"
+		}
+		keyed.All(tt.charges, start)
+		if got := s.Peek("k", 0, start).Remaining; got != tt.want {
+			t.Errorf("%s: %d remain, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
 // The same number in two stores is not the same key.
 func TestSameKeyOfTwoStoresIsChargedTwice(t *testing.T) {
 	a, b := store(t, "1r/s", 9), store(t, "1r/s", 9)
-	charges := []keyed.Charge[string]{{Part: a, Key: "k", N: 1}, {Part: b, Key: "k", N: 1}}
+	charges := []keyed.Charge[string]{{Limiter: a, Key: "k", N: 1}, {Limiter: b, Key: "k", N: 1}}
 	keyed.All(charges, start)
 	if left := remaining(charges, start); left[0] != 9 || left[1] != 9 {
 		t.Errorf("%v remain", left)
@@ -118,7 +142,7 @@ func TestCase26DryRunBesideEnforced(t *testing.T) {
 	trial := s.With(l[1])
 	would := 0
 	for i := range 12 {
-		charges := []keyed.Charge[string]{{Part: trial, Key: "k", N: 1, DryRun: 1}, {Part: s, Key: "k", N: 1}}
+		charges := []keyed.Charge[string]{{Limiter: trial, Key: "k", N: 1, DryRun: 1}, {Limiter: s, Key: "k", N: 1}}
 		if passed := keyed.All(charges, start); passed != (i < 10) {
 			t.Errorf("request %d passes: %v", i, passed)
 		}
@@ -135,9 +159,9 @@ func TestDryRunGroups(t *testing.T) {
 	enforced, open, shut := store(t, "1r/s", 9), store(t, "1r/s", 9), store(t, "1r/s", 0)
 	shut.Take("k", 1, start)
 	charges := []keyed.Charge[string]{
-		{Part: open, Key: "one", N: 1, DryRun: 1}, {Part: shut, Key: "k", N: 1, DryRun: 1},
-		{Part: open, Key: "two", N: 1, DryRun: 2},
-		{Part: enforced, Key: "k", N: 1},
+		{Limiter: open, Key: "one", N: 1, DryRun: 1}, {Limiter: shut, Key: "k", N: 1, DryRun: 1},
+		{Limiter: open, Key: "two", N: 1, DryRun: 2},
+		{Limiter: enforced, Key: "k", N: 1},
 	}
 	if !keyed.All(charges, start) {
 		t.Fatal("what is tried out refuses")
@@ -160,7 +184,7 @@ func TestFailedTrialDoesNotPayForEnforced(t *testing.T) {
 	s, shut := store(t, "1r/s", 9), store(t, "1r/s", 0)
 	shut.Take("k", 1, start)
 	charges := []keyed.Charge[string]{
-		{Part: s, Key: "k", N: 1, DryRun: 1}, {Part: shut, Key: "k", N: 1, DryRun: 1}, {Part: s, Key: "k", N: 1},
+		{Limiter: s, Key: "k", N: 1, DryRun: 1}, {Limiter: shut, Key: "k", N: 1, DryRun: 1}, {Limiter: s, Key: "k", N: 1},
 	}
 	keyed.All(charges, start)
 	if got := s.Peek("k", 0, start).Remaining; got != 9 {
@@ -173,7 +197,7 @@ func TestManyLimits(t *testing.T) {
 	s := store(t, "1r/s", 0)
 	var charges []keyed.Charge[string]
 	for i := range 40 {
-		charges = append(charges, keyed.Charge[string]{Part: s, Key: string(rune('a' + i)), N: 1})
+		charges = append(charges, keyed.Charge[string]{Limiter: s, Key: string(rune('a' + i)), N: 1})
 	}
 	if !keyed.All(charges, start) || keyed.All(charges[39:], start) {
 		t.Error("not all of them are charged")
@@ -183,7 +207,7 @@ func TestManyLimits(t *testing.T) {
 func TestAllOccupiesSlotsLast(t *testing.T) {
 	slots := keyed.NewSlots[string](1, keyed.Options[string]{})
 	s := store(t, "1r/s", 1)
-	charges := []keyed.Charge[string]{{Part: slots, Key: "k", N: 1}, {Part: s, Key: "k", N: 1}}
+	charges := []keyed.Charge[string]{{Limiter: slots, Key: "k", N: 1}, {Limiter: s, Key: "k", N: 1}}
 	if !keyed.All(charges, start) {
 		t.Fatal("the first is refused")
 	}

@@ -79,9 +79,9 @@ func TestCase11AtomicWithASharedLimit(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, uint64(i)))
 		for range 500 {
 			charges := []keyed.Charge[string]{
-				{Part: perKey, Key: keys[i], N: 1},
-				{Part: shared, Key: "", N: 1},
-				{Part: perKey, Key: keys[random.IntN(len(keys))] + "'", N: 0},
+				{Limiter: perKey, Key: keys[i], N: 1},
+				{Limiter: shared, Key: "", N: 1},
+				{Limiter: perKey, Key: keys[random.IntN(len(keys))] + "'", N: 0},
 			}
 			random.Shuffle(len(charges), func(i, j int) { charges[i], charges[j] = charges[j], charges[i] })
 			if keyed.All(charges, start) {

@@ -226,7 +226,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	slots := keyed.NewSlots[string](1, keyed.Options[string]{})
 	s.Take("refused", 1<<30, start)
 	slots.Take("refused", 1, start)
-	charges := []keyed.Charge[string]{{Part: s, Key: "a", N: 1}, {Part: s.With(l), Key: "b", N: 1}, {Part: slots, Key: "a", N: 1}}
+	charges := []keyed.Charge[string]{{Limiter: s, Key: "a", N: 1}, {Limiter: s.With(l), Key: "b", N: 1}, {Limiter: slots, Key: "a", N: 1}}
 	ways := map[string]func(){
 		"allowed":         func() { s.Take("a", 1, start) },
 		"refused":         func() { s.Take("refused", 3, start) },

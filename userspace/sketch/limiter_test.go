@@ -204,7 +204,7 @@ func TestLimiterWith(t *testing.T) {
 func TestLimiterIsPartOfAll(t *testing.T) {
 	s := sketch.NewLimiter(leaky(t, "1r/s", 9), options[string](10, 1))
 	shut := keyed.New[string](leaky(t, "1r/s", 0), keyed.Options[string]{})
-	charges := []keyed.Charge[string]{{Part: s, Key: "a", N: 1}, {Part: shut, Key: "a", N: 1}}
+	charges := []keyed.Charge[string]{{Limiter: s, Key: "a", N: 1}, {Limiter: shut, Key: "a", N: 1}}
 	if !keyed.All(charges, start) || keyed.All(charges, start) {
 		t.Error("not the first of two passes")
 	}

@@ -1,0 +1,114 @@
+package ruleset
+
+import (
+	"strings"
+	"unsafe"
+)
+
+// header returns the first value of a header field that is not empty. name is canonical.
+func header(v *view, name string) string {
+	for _, value := range v.Header[name] {
+		if value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// cookie returns the first value of a cookie that is not empty, without quotes, as net/http reads
+// it (RFC 6265, 5.4 and 4.1.1), but without regard to which bytes are allowed: what one server
+// refuses another takes.
+func cookie(v *view, name string) string {
+	for _, line := range v.Header["Cookie"] {
+		for more := true; more; {
+			var pair string
+			pair, line, more = strings.Cut(line, ";")
+			key, value, _ := strings.Cut(pair, "=")
+			if strings.Trim(key, " \t") != name {
+				continue
+			}
+			if value = unquoted(strings.Trim(value, " \t")); value != "" {
+				return value
+			}
+		}
+	}
+	return ""
+}
+
+func unquoted(s string) string {
+	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+// query returns the first value of a query argument that is not empty, decoded. A value that
+// had to be decoded is a view of what is appended to buf.
+func query(rawQuery, name string, buf []byte) (string, []byte) {
+	for more := true; more; {
+		var pair string
+		pair, rawQuery, more = strings.Cut(rawQuery, "&")
+		key, value, _ := strings.Cut(pair, "=")
+		if value != "" && decodesTo(key, name) {
+			return decoded(value, buf)
+		}
+	}
+	return "", buf
+}
+
+// decodesTo reports whether s is name when it is decoded.
+func decodesTo(s, name string) bool {
+	for i := range len(name) {
+		if s == "" {
+			return false
+		}
+		c, n := unescape(s)
+		if c != name[i] {
+			return false
+		}
+		s = s[n:]
+	}
+	return s == ""
+}
+
+func decoded(s string, buf []byte) (string, []byte) {
+	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
+		return s, buf
+	}
+	from := len(buf)
+	for s != "" {
+		c, n := unescape(s)
+		buf = append(buf, c)
+		s = s[n:]
+	}
+	return text(buf[from:]), buf
+}
+
+// unescape returns the first byte of what s stands for, and by how many of s it is
+// written. s is not empty.
+func unescape(s string) (byte, int) {
+	switch {
+	case s[0] == '+':
+		return ' ', 1
+	case s[0] == '%' && len(s) > 2:
+		high, low := hexDigit(s[1]), hexDigit(s[2])
+		if high >= 0 && low >= 0 {
+			return byte(high<<4 | low), 3
+		}
+	}
+	return s[0], 1
+}
+
+// hexDigit returns the value of c, -1 if it is no digit.
+func hexDigit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
+}
+
+// text returns a view of b, which must not be changed while it is used.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -1,0 +1,110 @@
+package ruleset
+
+import (
+	"sync/atomic"
+
+	"github.com/headgate/headgate/userspace/keyed"
+)
+
+// Counts tells what became of the requests that a rule applied to, or that a
+// zone was asked about. Each request is counted in one field of a rule, and in one of a zone for each
+// limit that uses it.
+type Counts struct {
+	Allowed uint64 // and charged
+	Delayed uint64 // allowed, but later
+	Refused uint64
+	// WouldDelay and WouldRefuse are Delayed and Refused of rules with dry_run.
+	WouldDelay, WouldRefuse uint64
+	// Absent, Unknown and Exempt are limits that were skipped, see Why; of a rule
+	// they are counted beside the others.
+	Absent, Unknown, Exempt uint64
+	// Spared are requests that this rule or zone had nothing against, and that another refused:
+	// they cost nothing here.
+	Spared uint64
+}
+
+// Counters is what a Set counted since it was made. No number goes back but Keys.
+type Counters struct {
+	Requests uint64 // all that Decide was called for
+	Exempt   uint64 // of clients that the http section allows
+	Rules    []RuleCounters
+	Zones    []ZoneCounters
+}
+
+// RuleCounters are the counts of a rule, in the order of the file.
+type RuleCounters struct {
+	Rule string
+	Counts
+}
+
+// ZoneCounters are the counts of a zone, in the order of the file, and what its
+// limiter counted.
+type ZoneCounters struct {
+	Zone string
+	Counts
+	Keyed keyed.Counters
+}
+
+// outcome is a field of Counts.
+type outcome int
+
+// The first four are what a limit did, in ascending order.
+const (
+	allowed outcome = iota
+	delayed
+	spared
+	refused
+	wouldDelay
+	wouldRefuse
+	absent
+	unknown
+	exempt
+	outcomes
+)
+
+// tally is Counts under way. It fills two cache lines, so that requests of different rules
+// do not slow each other down.
+type tally struct {
+	n [outcomes]atomic.Uint64
+	_ [16 - outcomes]uint64
+}
+
+func (t *tally) add(o outcome) { t.n[o].Add(1) }
+
+func (t *tally) counts() Counts {
+	at := func(o outcome) uint64 { return t.n[o].Load() }
+	return Counts{
+		Allowed: at(allowed), Delayed: at(delayed), Refused: at(refused),
+		WouldDelay: at(wouldDelay), WouldRefuse: at(wouldRefuse),
+		Absent: at(absent), Unknown: at(unknown), Exempt: at(exempt),
+		Spared: at(spared),
+	}
+}
+
+func (w Why) outcome() outcome {
+	switch w {
+	case Absent:
+		return absent
+	case Unknown:
+		return unknown
+	default:
+		return exempt
+	}
+}
+
+// Counters returns what was counted so far. Requests that are decided at the same
+// time may be in some of the numbers and not yet in others.
+func (s *Set) Counters() Counters {
+	c := Counters{Requests: s.requests.Load(), Exempt: s.exempted.Load()}
+	for _, r := range s.rules {
+		c.Rules = append(c.Rules, RuleCounters{r.name, r.tally.counts()})
+	}
+	for _, z := range s.zones {
+		zone := ZoneCounters{Zone: z.name, Counts: z.tally.counts()}
+		if z.limiter != nil {
+			zone.Keyed = z.limiter.Counters()
+		}
+		c.Zones = append(c.Zones, zone)
+	}
+	return c
+}

@@ -1,0 +1,143 @@
+package ruleset
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/keyed"
+	"github.com/headgate/headgate/userspace/limit"
+	"github.com/headgate/headgate/userspace/limit/nginx"
+	"github.com/headgate/headgate/userspace/rate"
+	"github.com/headgate/headgate/userspace/sketch"
+)
+
+// newLimiters returns, for each of the zone's uses and then for each of its quotas, a
+// limiter. All of them share the states of the keys.
+func (z *zone) newLimiters() ([][]keyed.Limiter[string], error) {
+	switch z.algorithm {
+	case config.Leaky:
+		return z.leaky()
+	case config.Nginx:
+		return z.nginx()
+	case config.Window:
+		return z.fixed()
+	case config.Sliding:
+		return z.sliding()
+	case config.Sketch:
+		return z.sketch()
+	case config.Concurrent:
+		return z.slots()
+	}
+	return nil, fmt.Errorf("algorithm %q is unknown; use leaky, nginx, window, sliding, sketch or concurrent", z.algorithm)
+}
+
+// spread returns what limiter makes of each use and quota of z.
+func spread[L keyed.Limiter[string]](z *zone, limiter func(use, quota int) L) [][]keyed.Limiter[string] {
+	all := make([][]keyed.Limiter[string], len(z.uses))
+	for i := range all {
+		for j := range z.quotas {
+			all[i] = append(all[i], limiter(i, j))
+		}
+	}
+	return all
+}
+
+// each returns what compile makes of each quota.
+func each[A any](quotas []quota, compile func(q quota) (A, error)) ([]A, error) {
+	all := make([]A, len(quotas))
+	for i, q := range quotas {
+		var err error
+		if all[i], err = compile(q); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// compile returns the limits of all uses, for each use those of all quotas.
+func (z *zone) compile() ([]limit.Leaky, error) {
+	var specs []limit.LeakySpec
+	for _, u := range z.uses {
+		for _, q := range z.quotas {
+			r, err := rate.FromInterval(q.Count, q.Per, rate.Requests)
+			if err != nil {
+				return nil, err
+			}
+			specs = append(specs, limit.LeakySpec{Rate: r, Burst: u.burst, Delay: u.delay})
+		}
+	}
+	return limit.CompileLeaky(specs)
+}
+
+func (z *zone) leaky() ([][]keyed.Limiter[string], error) {
+	limits, err := z.compile()
+	if err != nil {
+		return nil, err
+	}
+	store := keyed.New[string](limits[0], z.keys)
+	return spread(z, func(use, quota int) *keyed.Store[string, limit.State, limit.Leaky] {
+		return store.With(limits[use*len(z.quotas)+quota])
+	}), nil
+}
+
+// sketch is leaky in two tiers.
+func (z *zone) sketch() ([][]keyed.Limiter[string], error) {
+	limits, err := z.compile()
+	if err != nil {
+		return nil, err
+	}
+	tiers := sketch.NewLimiter(limits[0], sketch.Options[string]{Keys: z.keys})
+	return spread(z, func(use, quota int) *sketch.Limiter[string] {
+		return tiers.With(limits[use*len(z.quotas)+quota])
+	}), nil
+}
+
+func (z *zone) fixed() ([][]keyed.Limiter[string], error) {
+	limits, err := each(z.quotas, func(q quota) (limit.Window, error) { return limit.NewWindow(q.Count, q.Per) })
+	if err != nil {
+		return nil, err
+	}
+	store := keyed.New[string](limits[0], z.keys)
+	return spread(z, func(_, quota int) *keyed.Store[string, limit.WindowState, limit.Window] {
+		return store.With(limits[quota])
+	}), nil
+}
+
+func (z *zone) sliding() ([][]keyed.Limiter[string], error) {
+	limits, err := each(z.quotas, func(q quota) (limit.Sliding, error) { return limit.NewSliding(q.Count, q.Per) })
+	if err != nil {
+		return nil, err
+	}
+	store := keyed.New[string](limits[0], z.keys)
+	return spread(z, func(_, quota int) *keyed.Store[string, limit.SlidingState, limit.Sliding] {
+		return store.With(limits[quota])
+	}), nil
+}
+
+func (z *zone) slots() ([][]keyed.Limiter[string], error) {
+	for _, q := range z.quotas {
+		if q.slots == 0 {
+			return nil, errors.New("0 requests at a time would let nothing pass; use 1 or more")
+		}
+	}
+	slots := keyed.NewSlots(z.quotas[0].slots, z.keys)
+	return spread(z, func(_, quota int) *keyed.Slots[string] { return slots.With(z.quotas[quota].slots) }), nil
+}
+
+func (z *zone) nginx() ([][]keyed.Limiter[string], error) {
+	if len(z.quotas) > 1 {
+		return nil, errors.New("algorithm nginx has one rate for all keys; leave out the overrides, or use leaky")
+	}
+	r, err := nginx.RateOf(z.quotas[0].Count, z.quotas[0].Per)
+	if err != nil {
+		return nil, err
+	}
+	same, err := nginx.NewZone(r, nginx.Options[string]{Name: z.keys.Name, MaxKeys: z.keys.MaxKeys, Clone: z.keys.Clone})
+	if err != nil {
+		return nil, err
+	}
+	return spread(z, func(use, _ int) *nginx.Limiter[string] {
+		return same.Limiter(z.uses[use].burst, z.uses[use].delay)
+	}), nil
+}

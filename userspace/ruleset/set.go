@@ -1,0 +1,139 @@
+package ruleset
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/userspace/clientip"
+	"github.com/headgate/headgate/userspace/config"
+)
+
+// Set is the rules of an http section and the states of its zones. All methods
+// may be called at the same time.
+type Set struct {
+	clients *clientip.Resolver
+	allow   values // of clients, as values of a key that is an ip
+	rules   []*rule
+	zones   []*zone
+
+	pool               sync.Pool // of *Decision
+	requests, exempted atomic.Uint64
+}
+
+// New returns the rules of h, every key being one never seen. It returns an error
+// that names the rule or zone, for a limit that cannot be kept, a key that cannot be made, or a field whose
+// header anybody could forge.
+func New(h config.HTTP) (*Set, error) {
+	s := &Set{allow: values{parts: []part{{kind: config.KeyIP}}}}
+	var err error
+	s.clients, err = clientip.New(clientip.Options{
+		Header:         h.ClientIP.Header,
+		TrustedProxies: h.ClientIP.TrustedProxies,
+		TrustUnix:      h.ClientIP.TrustUnix,
+		Hops:           h.ClientIP.Hops,
+		IPv4Prefix:     h.ClientIP.IPv4Prefix,
+		IPv6Prefix:     h.ClientIP.IPv6Prefix,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, prefix := range h.Allow {
+		if err := s.allow.add(config.Value{{Prefix: prefix}}, i); err != nil {
+			return nil, fmt.Errorf("allow: %w", err)
+		}
+	}
+	if err := s.addZones(h); err != nil {
+		return nil, err
+	}
+	if err := s.addRules(h.Rules); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Set) addZones(h config.HTTP) error {
+	for _, c := range h.Zones {
+		z, err := newZone(c, h.ClientIP)
+		if err != nil {
+			return err
+		}
+		s.zones = append(s.zones, z)
+	}
+	return nil
+}
+
+// addRules adds the rules, and limiters to the zones that they use.
+func (s *Set) addRules(rules []config.Rule) error {
+	for i, c := range rules {
+		r, err := newRule(c, i, s.zones)
+		if err != nil {
+			return err
+		}
+		s.rules = append(s.rules, r)
+	}
+	for _, z := range s.zones {
+		if err := z.bind(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Decide decides about r at now, and charges it to all of its limits if they
+// let it pass. now is the time since an instant that the caller fixes once.
+//
+// The caller calls Release, or Free, when the response has ended, whatever the
+// decision was.
+func (s *Set) Decide(r *Request, now time.Duration) *Decision {
+	d := s.look(r)
+	d.ask(now)
+	d.conclude()
+	s.count(d)
+	return d
+}
+
+// Explain returns what Decide would, and changes and counts nothing. Where it refuses, limits that
+// have nothing against the request are shown as if it were charged to them.
+func (s *Set) Explain(r *Request, now time.Duration) *Decision {
+	d := s.look(r)
+	d.peek(now)
+	d.conclude()
+	return d
+}
+
+// look returns a decision that knows which limits to ask.
+func (s *Set) look(r *Request) *Decision {
+	d, _ := s.pool.Get().(*Decision)
+	if d == nil {
+		d = new(Decision)
+	}
+	d.set = s
+	client := s.clients.Client(r.Peer, r.Header)
+	d.Client, d.ClientFrom = client.Addr, client.Reason
+	d.view = view{r, canonicalHost(r.Host), canonicalPath(r.Path), client.Addr}
+	if d.exempt = s.allows(d); d.exempt {
+		return d
+	}
+	for _, rule := range s.rules {
+		if !rule.match.matches(&d.view) {
+			continue
+		}
+		d.apply(rule)
+		if !rule.more {
+			break
+		}
+	}
+	return d
+}
+
+// allows reports whether no rule is asked about the client.
+func (s *Set) allows(d *Decision) bool {
+	if len(s.allow.tables) == 0 {
+		return false
+	}
+	var n int
+	n, d.buf = s.allow.find(nil, d.Client, d.buf)
+	return n >= 0
+}

@@ -1,0 +1,130 @@
+package ruleset
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/userspace/clientip"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/keyed"
+)
+
+// zone is a key, and what each of its values may do.
+type zone struct {
+	name       string
+	parts      []part
+	ipv4, ipv6 int // how much of an address the key has, in bits; 0 for the default
+	exempt     values
+	overrides  values
+	quotas     []quota // that of the zone itself first
+	quotaOf    []int   // for each override, which of quotas
+	algorithm  config.Algorithm
+	keys       keyed.Options[string]
+	uses       []*use
+	// limiter is one of those that share the zone's states, nil if no rule uses it.
+	limiter keyed.Limiter[string]
+	tally   tally
+}
+
+// quota is what a key may do.
+type quota struct {
+	config.Quota
+	slots uint64
+}
+
+// bound is a zone's limit as a rule uses it, for the keys of one quota.
+type bound struct {
+	limiter keyed.Limiter[string]
+	quota   string
+	window  time.Duration
+}
+
+func newZone(c config.Zone, ip config.ClientIP) (*zone, error) {
+	parts, err := newParts(c.Key)
+	if err != nil {
+		return nil, fmt.Errorf("zone %q: %w", c.Name, err)
+	}
+	z := &zone{
+		name:      c.Name,
+		parts:     parts,
+		ipv4:      cmp.Or(c.IPv4Prefix, ip.IPv4Prefix),
+		ipv6:      cmp.Or(c.IPv6Prefix, ip.IPv6Prefix),
+		exempt:    values{parts: parts},
+		overrides: values{parts: parts},
+		quotas:    []quota{{c.Quota, c.Slots}},
+		algorithm: cmp.Or(c.Algorithm, config.Leaky),
+		keys:      keyed.Options[string]{Name: c.Name, MaxKeys: c.MaxKeys, Clone: strings.Clone},
+	}
+	for i, value := range c.Allow {
+		if err := z.exempt.add(value, i); err != nil {
+			return nil, fmt.Errorf("zone %q: allow: %w", z.name, err)
+		}
+	}
+	if err := z.override(c.Overrides); err != nil {
+		return nil, fmt.Errorf("zone %q: overrides: %w", z.name, err)
+	}
+	return z, nil
+}
+
+// override notes which keys have another quota. Overrides with the same quota have the same limit.
+func (z *zone) override(overrides []config.Override) error {
+	number := map[quota]int{z.quotas[0]: 0}
+	for i, o := range overrides {
+		if err := z.overrides.add(o.Value, i); err != nil {
+			return err
+		}
+		q := quota{o.Quota, o.Slots}
+		n, has := number[q]
+		if !has {
+			n = len(z.quotas)
+			number[q] = n
+			z.quotas = append(z.quotas, q)
+		}
+		z.quotaOf = append(z.quotaOf, n)
+	}
+	return nil
+}
+
+// bind makes the zone's limiters and gives each of its uses its own.
+func (z *zone) bind() error {
+	if len(z.uses) == 0 {
+		return nil
+	}
+	limiters, err := z.newLimiters()
+	if err != nil {
+		return fmt.Errorf("zone %q: %w", z.name, err)
+	}
+	z.limiter = limiters[0][0]
+	for i, u := range z.uses {
+		for j, q := range z.quotas {
+			u.bounds = append(u.bounds, bound{limiters[i][j], q.Text, z.window(q, u)})
+		}
+	}
+	return nil
+}
+
+// window returns the time in which an idle key is given as much as it may send at
+// one instant, rounded up.
+func (z *zone) window(q quota, u *use) time.Duration {
+	switch z.algorithm {
+	case config.Concurrent:
+		return 0
+	case config.Window, config.Sliding:
+		return q.Per
+	}
+	n := new(big.Int).SetUint64(u.burst)
+	n.Add(n, big.NewInt(1)).Mul(n, big.NewInt(int64(q.Per)))
+	count := new(big.Int).SetUint64(max(q.Count, 1))
+	n.Add(n, count).Sub(n, big.NewInt(1)).Div(n, count)
+	if !n.IsInt64() {
+		return 1<<63 - 1
+	}
+	return time.Duration(n.Int64())
+}
+
+// client returns what the zone's keys have of addr.
+func (z *zone) client(addr netip.Addr) netip.Prefix { return clientip.Masked(addr, z.ipv4, z.ipv6) }
