@@ -63,6 +63,7 @@ func inOrder[K comparable](charges []Charge[K], order []int) []int {
 	for i := range charges {
 		c := &charges[i]
 		c.place = c.Limiter.Place(c.Key)
+		c.place.Last = i == len(charges)-1
 		at := len(order)
 		order = append(order, i)
 		for ; at > 0 && charges[order[at-1]].place.Order > c.place.Order; at-- {

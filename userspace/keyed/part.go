@@ -52,6 +52,8 @@ type Place struct {
 	Order uint64
 	// Hash of the key, the same at each call.
 	Hash uint64
+	// Last is set by All for the last of several limits, which nginx charges as it asks.
+	Last bool
 }
 
 // Counters is what a limiter counted since it was made. None goes back.
