@@ -1,0 +1,115 @@
+package httplimit
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/headgate/headgate/userspace/limit"
+	"github.com/headgate/headgate/userspace/ruleset"
+)
+
+// draft10 is draft-ietf-httpapi-ratelimit-headers-10: two lists of structured fields (RFC 9651) with an item for each
+// limit. Later drafts have other names, so it is a family of its own.
+type draft10 struct{}
+
+// set adds to lists that are there: middleware further out has its own limits.
+func (draft10) set(h http.Header, d *ruleset.Decision) {
+	var room [2][128]byte // for some limits, without allocation
+	policies, states := room[0][:0], room[1][:0]
+	for i := range d.Limits {
+		if a := &d.Limits[i]; isShown(d, i) {
+			policies = appendPolicy(appendComma(policies), a)
+			states = appendState(appendComma(states), d, a)
+		}
+	}
+	if len(policies) == 0 {
+		return
+	}
+	h.Add("Ratelimit-Policy", string(policies))
+	h.Add("Ratelimit", string(states))
+}
+
+// isShown reports whether limit i is enforced and no other of the same zone says it better.
+func isShown(d *ruleset.Decision, i int) bool {
+	a := &d.Limits[i]
+	if a.DryRun {
+		return false
+	}
+	for j := range d.Limits {
+		b := &d.Limits[j]
+		if j == i || b.DryRun || b.Zone != a.Zone {
+			continue
+		}
+		if leavesLess(b, a) || j < i && !leavesLess(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendPolicy appends what a allows: `"perip";q=21;w=3`.
+func appendPolicy(b []byte, a *ruleset.Applied) []byte {
+	b = appendString(b, a.Zone)
+	b = appendInteger(append(b, ";q="...), a.Result.Limit)
+	switch {
+	case isSlots(*a):
+		b = append(b, `;qu="concurrent-requests"`...)
+	case a.Window > 0:
+		b = appendInteger(append(b, ";w="...), seconds(a.Window))
+	}
+	return b
+}
+
+// appendState appends what a leaves: `"perip";r=20;t=1`. When there will be more is left out where it is not known,
+// and where it is later than Retry-After, which counts.
+func appendState(b []byte, d *ruleset.Decision, a *ruleset.Applied) []byte {
+	b = appendString(b, a.Zone)
+	b = appendInteger(append(b, ";r="...), a.Result.Remaining)
+	more := seconds(a.Result.NextAfter)
+	refused := !d.Allowed && d.RetryAfter != limit.Never
+	if isSlots(*a) || refused && more > retrySeconds(d) {
+		return b
+	}
+	return appendInteger(append(b, ";t="...), more)
+}
+
+func appendComma(b []byte) []byte {
+	if len(b) > 0 {
+		b = append(b, ", "...)
+	}
+	return b
+}
+
+// appendString appends a String of a structured field (RFC 9651, section 3.3.3). As it can only have printable
+// ASCII, other bytes are percent-encoded.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	s = policyName(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c > '~':
+			b = appendEscape(b, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	b = append(b, '%')
+	if c < 0x10 {
+		b = append(b, '0')
+	}
+	return strconv.AppendUint(b, uint64(c), 16)
+}
+
+// policyName returns the name under which clients know a zone.
+func policyName(zone string) string {
+	if zone == "" {
+		return "default"
+	}
+	return zone
+}

@@ -1,0 +1,108 @@
+package httplimit
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/ruleset"
+)
+
+// Options are how limited requests are answered. The zero value is ready.
+type Options struct {
+	// Headers is the family of header fields that tell clients their limits;
+	// draft10 if empty.
+	Headers config.HeaderStyle
+	// OnlyRejected leaves those fields out of responses to requests that pass.
+	OnlyRejected bool
+	// Reject, if set, answers a refused request. Cache-Control, Retry-After and the
+	// fields of Headers are set already; the status to send is d.Status. d must not
+	// be kept.
+	Reject func(w http.ResponseWriter, r *http.Request, d *ruleset.Decision)
+	// Clock returns the time since an instant that stays the same for all
+	// middleware over the same limits. By default it is the start of the process.
+	Clock func() time.Duration
+}
+
+// New returns middleware that limits requests by the rules of set. The path that rules
+// see is that of the request that reaches the middleware: outside of a
+// http.StripPrefix it is the one that the client sent.
+func New(set *ruleset.Set, o Options) func(http.Handler) http.Handler {
+	return middleware(ruleDecider{set}, o)
+}
+
+// decider decides about requests. The second result is called once: when the response has ended if
+// the decision holds something, otherwise when it is no longer read.
+type decider interface {
+	decide(r *http.Request, now time.Duration) (*ruleset.Decision, func(now time.Duration))
+}
+
+// limited is the middleware around one handler.
+type limited struct {
+	decider
+	next   http.Handler
+	fields fields
+	Options
+}
+
+func middleware(d decider, o Options) func(http.Handler) http.Handler {
+	if o.Clock == nil {
+		o.Clock = sinceStart
+	}
+	if o.Reject == nil {
+		o.Reject = writeRejection
+	}
+	f := fieldsOf(o.Headers)
+	return func(next http.Handler) http.Handler {
+		return &limited{decider: d, next: next, fields: f, Options: o}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d, release := l.decide(r, l.Clock())
+	free := func() { release(l.Clock()) }
+	if !d.Allowed {
+		defer free()
+		l.reject(w, r, d)
+		return
+	}
+	if !l.OnlyRejected {
+		l.fields.set(w.Header(), d)
+	}
+	delay := d.Delay
+	if !holds(d) {
+		free()
+		l.pass(w, r, delay)
+		return
+	}
+	h := newHold(free)
+	defer h.handlerEnded()
+	l.pass(h.follow(w), r, delay)
+}
+
+// pass calls the next handler after delay, if the request lives that long.
+func (l *limited) pass(w http.ResponseWriter, r *http.Request, delay time.Duration) {
+	if delay > 0 && !wait(r, delay) {
+		// If it was not the client that left, but somebody set a deadline, an empty 200
+		// would be a lie.
+		http.Error(w, "the request was given up while it waited for its turn", http.StatusServiceUnavailable)
+		return
+	}
+	l.next.ServeHTTP(w, r)
+}
+
+func (l *limited) reject(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	if text, ok := retryAfter(d); ok {
+		h.Set("Retry-After", text)
+	}
+	l.fields.set(h, d)
+	l.Reject(w, r, d)
+}
+
+// start never changes. It is one for the process, so that middleware that shares limits shares a clock.
+var start = time.Now()
+
+func sinceStart() time.Duration { return time.Since(start) }

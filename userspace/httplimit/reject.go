@@ -1,0 +1,105 @@
+package httplimit
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/headgate/headgate/userspace/limit"
+	"github.com/headgate/headgate/userspace/ruleset"
+)
+
+// problem is the body of a refusal, as an object of RFC 9457. Types, titles and the member violated-policies are those of
+// draft-ietf-httpapi-ratelimit-headers-10.
+type problem struct {
+	Type     string   `json:"type"`
+	Title    string   `json:"title"`
+	Status   int      `json:"status"`
+	Detail   string   `json:"detail"`
+	Violated []string `json:"violated-policies"`
+}
+
+const problemTypes = "https://iana.org/assignments/http-problem-types#"
+
+func problemOf(d *ruleset.Decision) problem {
+	p := problem{
+		Type:     problemTypes + "quota-exceeded",
+		Title:    "Request cannot be satisfied as assigned quota has been exceeded",
+		Status:   d.Status,
+		Detail:   detail(d),
+		Violated: violated(d),
+	}
+	if d.Status >= 500 {
+		p.Type = problemTypes + "temporary-reduced-capacity"
+		p.Title = "Request cannot be satisfied due to temporary server capacity constraints"
+	}
+	return p
+}
+
+// violated returns the names of the limits that refused, each once, in order.
+func violated(d *ruleset.Decision) []string {
+	names := []string{}
+	for _, a := range d.Limits {
+		name := policyName(a.Zone)
+		if !a.DryRun && !a.Result.Allowed && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// detail says what a person can do.
+func detail(d *ruleset.Decision) string {
+	name := policyName(d.Zone)
+	if d.RetryAfter == limit.Never {
+		return fmt.Sprintf("The request is larger than limit %q allows at once. Trying again does not help.", name)
+	}
+	unit := "seconds"
+	if retrySeconds(d) == 1 {
+		unit = "second"
+	}
+	return fmt.Sprintf("Limit %q is used up. Try again in %d %s.", name, retrySeconds(d), unit)
+}
+
+// writeRejection answers a refused request in the media type that it asks for.
+func writeRejection(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
+	contentType, body := rejection(problemOf(d), negotiate(r.Header))
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(d.Status)
+	if r.Method != http.MethodHead {
+		// An error is that the client left, which is its own affair.
+		_, _ = w.Write(body)
+	}
+}
+
+func rejection(p problem, t mediaType) (contentType string, body []byte) {
+	switch t {
+	case plainText:
+		return "text/plain; charset=utf-8", fmt.Appendf(nil, "%s\n\n%s\n", heading(p), p.Detail)
+	case htmlText:
+		title, text := html.EscapeString(heading(p)), html.EscapeString(p.Detail)
+		return "text/html; charset=utf-8", fmt.Appendf(nil,
+			"<!doctype html>\n<html lang=\"en\">\n<title>%s</title>\n<h1>%s</h1>\n<p>%s</p>\n</html>\n", title, title, text)
+	default:
+		body, err := json.Marshal(p)
+		if err != nil { // not of strings and numbers
+			body = []byte("{}")
+		}
+		return "application/problem+json", append(body, '\n')
+	}
+}
+
+// heading returns the status as a text: 429 Too Many Requests.
+func heading(p problem) string {
+	text := http.StatusText(p.Status)
+	if text == "" {
+		text = p.Title
+	}
+	return fmt.Sprintf("%d %s", p.Status, text)
+}

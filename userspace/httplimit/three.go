@@ -1,0 +1,57 @@
+package httplimit
+
+import (
+	"net/http"
+
+	"github.com/headgate/headgate/userspace/ruleset"
+)
+
+// three is one of the older families: three fields about one limit.
+type three struct{ limit, remaining, reset string }
+
+func threeOf(prefix string) three {
+	name := func(suffix string) string { return http.CanonicalHeaderKey(prefix + suffix) }
+	return three{name("Limit"), name("Remaining"), name("Reset")}
+}
+
+func (t three) set(h http.Header, d *ruleset.Decision) {
+	a := strictest(d)
+	if a == nil {
+		return
+	}
+	h[t.limit] = []string{integer(a.Result.Limit)}
+	h[t.remaining] = []string{integer(a.Result.Remaining)}
+	h[t.reset] = []string{integer(moreAfter(d, a))}
+}
+
+// strictest returns the limit that leaves least, of equal ones that which takes longer to leave more; nil if no
+// limit is enforced. Of a refused request's limits it is one of those that refused.
+func strictest(d *ruleset.Decision) *ruleset.Applied {
+	var least *ruleset.Applied
+	for i := range d.Limits {
+		a := &d.Limits[i]
+		if a.DryRun || !d.Allowed && a.Result.Allowed {
+			continue
+		}
+		if least == nil || leavesLess(a, least) {
+			least = a
+		}
+	}
+	return least
+}
+
+func leavesLess(a, b *ruleset.Applied) bool {
+	if a.Result.Remaining != b.Result.Remaining {
+		return a.Result.Remaining < b.Result.Remaining
+	}
+	return a.Result.NextAfter > b.Result.NextAfter
+}
+
+// moreAfter returns the seconds after which a leaves more; of a refusal, when the client may come back, which is
+// the same unless the request cost more than a unit.
+func moreAfter(d *ruleset.Decision, a *ruleset.Applied) uint64 {
+	if !d.Allowed && a.Result.RetryAfter > 0 {
+		return seconds(a.Result.RetryAfter)
+	}
+	return seconds(a.Result.NextAfter)
+}
