@@ -136,7 +136,7 @@ func TestFullDisk(t *testing.T) {
 
 // Each command has what its help needs.
 func TestHelp(t *testing.T) {
-	for _, verb := range []string{"policies", "rules", "stats", "status", "top", "events", "explain", "version"} {
+	for _, verb := range []string{"policies", "rules", "stats", "status", "top", "events", "explain", "check", "replay", "version"} {
 		c := newConsole()
 		code := c.run(t, verb, "--help")
 		if help := c.out.String(); code != exitDone || !strings.Contains(help, "Examples:\n  headgate "+verb) {

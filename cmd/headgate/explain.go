@@ -15,40 +15,79 @@ import (
 	"github.com/headgate/headgate/userspace/rate"
 )
 
+type explainFlags struct {
+	burst, delay, algorithm string
+	nodelay                 bool
+	request                 requestFlags
+}
+
 func newExplainCmd(e *env, g *global) *cobra.Command {
-	var burst string
+	f := &explainFlags{}
 	cmd := &cobra.Command{
-		Use:   "explain LIMIT",
-		Short: "Say in plain words what a limit means",
+		Use:   "explain {LIMIT | -c FILE --ip ADDRESS}",
+		Short: "Say in plain words what a limit means, or which limits a request meets",
 		Long: `explain says what a limit lets pass of one source. LIMIT is a rate of packets (500pps, 10kpps,
 30ppm, 6pph), a bandwidth (100Mbit/s, 12MB/s, 64KiB/s) or a rate of HTTP requests (10r/s, 30r/m,
 100r/h). Without --burst it takes the default: what the rate lets pass in one second, at least 1
-packet or 64KiB; for requests 0, as in nginx.`,
+packet or 64KiB; for requests 0, as in nginx.
+
+Of requests it also says what the algorithms of a zone make of the same rate. Without --delay the whole burst
+passes at once (nodelay).
+
+With -c it takes a request instead, and says by the rules of the file which of them match it, which limits are
+asked in which order, by which key each of them counts it, and how many such requests pass at one instant.`,
 		Example: `  headgate explain 1000pps --burst 100
   headgate explain 100Mbit/s --burst 1MB
-  headgate explain 10r/s --burst 20`,
-		Args: oneLimit,
+  headgate explain 10r/s --burst 20 --delay 8
+  headgate explain 60r/m --algorithm window
+  headgate explain -c headgate.yaml --ip 203.0.113.7 --method POST --host example.com --path /login`,
+		Args: f.args,
 		RunE: func(_ *cobra.Command, args []string) error {
-			x, err := explain(args[0], burst)
+			if f.request.file != "" {
+				return e.explainRequest(g, &f.request)
+			}
+			x, err := explain(args[0], f)
 			if err != nil {
 				return usage(err)
 			}
 			return e.print(g, x)
 		},
 	}
-	cmd.Flags().StringVar(&burst, "burst", "", "packets, bytes or requests that may come at once, as 20k or 1MB")
-	placeholders(cmd, map[string]string{"burst": "BURST"})
+	flags := cmd.Flags()
+	flags.StringVar(&f.burst, "burst", "", "packets, bytes or requests that may come at once, as 20k or 1MB")
+	flags.StringVar(&f.delay, "delay", "", "requests of the burst that pass at once; those beyond wait for their turn")
+	flags.BoolVar(&f.nodelay, "nodelay", false, "the whole burst of requests passes at once")
+	flags.StringVar(&f.algorithm, "algorithm", "", "how requests are counted: leaky, nginx, window or sliding (default leaky)")
+	placeholders(cmd, map[string]string{"burst": "BURST", "delay": "NUMBER", "algorithm": "NAME"})
+	f.request.register(cmd)
 	return cmd
 }
 
-func oneLimit(_ *cobra.Command, args []string) error {
+// args checks that there is a limit, or a request, and no flags of the other.
+func (f *explainFlags) args(cmd *cobra.Command, args []string) error {
+	if f.request.file != "" {
+		return f.request.check(cmd, args)
+	}
+	if name := changed(cmd, requestFlagNames()); name != "" {
+		return usagef("--%s is of a request, and needs the rules that it meets: -c headgate.yaml", name)
+	}
 	if len(args) != 1 {
 		return usagef("explain needs one limit, not %d: `headgate explain 1000pps --burst 100`", len(args))
 	}
 	return nil
 }
 
-func explain(limitText, burstText string) (render.Explanation, error) {
+// changed returns the first of some flags that was given.
+func changed(cmd *cobra.Command, names []string) string {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+func explain(limitText string, f *explainFlags) (render.Explanation, error) {
 	r, err := parseLimit(limitText)
 	if errors.Is(err, rate.ErrZero) {
 		return render.Explanation{}, fmt.Errorf("%w; to let nothing pass, use `headgate block PREFIX`", err)
@@ -56,14 +95,20 @@ func explain(limitText, burstText string) (render.Explanation, error) {
 	if err != nil {
 		return render.Explanation{}, err
 	}
+	if r.Unit == rate.Requests {
+		return explainRequests(limitText, r, f)
+	}
+	if f.algorithm != "" || f.delay != "" || f.nodelay {
+		return render.Explanation{}, fmt.Errorf("limit %q: --algorithm, --delay and --nodelay are for requests; use a limit such as 10r/s", limitText)
+	}
 	burst := impliedBurst(r)
-	if burstText != "" {
-		if burst, err = parseBurst(burstText, r.Unit); err != nil {
+	if f.burst != "" {
+		if burst, err = parseBurst(f.burst, r.Unit); err != nil {
 			return render.Explanation{}, err
 		}
 	}
-	x, err := explanation(r, burst)
-	x.DefaultBurst = burstText == ""
+	x, err := explanation(r, burst, burst)
+	x.DefaultBurst = f.burst == ""
 	return x, err
 }
 
@@ -100,24 +145,14 @@ func parseBurst(s string, unit rate.Unit) (uint64, error) {
 
 // impliedBurst is the burst of a rate that is given without one.
 func impliedBurst(r rate.Rate) uint64 {
-	switch r.Unit {
-	case rate.Requests:
-		return 0
-	case rate.Bytes:
+	if r.Unit == rate.Bytes {
 		return max(leastBandwidthBurst, inOneSecond(r))
-	default:
-		return max(leastBurst, inOneSecond(r))
 	}
+	return max(leastBurst, inOneSecond(r))
 }
 
-func explanation(r rate.Rate, burst uint64) (render.Explanation, error) {
-	atOnce := burst
-	if r.Unit == rate.Requests {
-		if burst == math.MaxUint64 {
-			return render.Explanation{}, fmt.Errorf("burst %d: too large", burst)
-		}
-		atOnce++
-	}
+// explanation explains a rate and a burst, by which so many may come at once.
+func explanation(r rate.Rate, burst, atOnce uint64) (render.Explanation, error) {
 	p, err := limit.Compile(r, atOnce)
 	if err != nil {
 		return render.Explanation{}, err
@@ -158,14 +193,8 @@ func effective(r rate.Rate, p limit.Params) (perSecond, loss float64) {
 }
 
 func explainNotes(unit rate.Unit, burst uint64) []string {
-	notes := []string{}
-	switch {
-	case unit == rate.Requests:
-		notes = append(notes, fmt.Sprintf("As nginx has it, a burst of N admits N+1 requests at one instant: "+
-			"the one that the rate allows, and N before their time.\n"+
-			"That is `limit_req burst=%d nodelay`; without nodelay those N wait for their turn.", burst))
-	case unit == rate.Bytes && burst < math.MaxUint16:
-		notes = append(notes, fmt.Sprintf("A packet of more than %d bytes never passes: it is larger than the burst.", burst))
+	if unit != rate.Bytes || burst >= math.MaxUint16 {
+		return []string{}
 	}
-	return notes
+	return []string{fmt.Sprintf("A packet of more than %d bytes never passes: it is larger than the burst.", burst)}
 }

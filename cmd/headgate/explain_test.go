@@ -38,16 +38,16 @@ func TestExplain(t *testing.T) {
 			Refill: 65.536, InSecond: 66536, InMinute: 125536, PerSecond: 1000,
 		}},
 		{"10r/s", "20", render.Explanation{
-			Limit: "10r/s", Unit: "requests", Burst: 20, AtOnce: 21, Interval: 0.1, Refill: 2.1,
+			Limit: "10r/s", Unit: "requests", Algorithm: "leaky", Prompt: 21, Burst: 20, AtOnce: 21, Interval: 0.1, Refill: 2.1,
 			InSecond: 31, InMinute: 621, PerSecond: 10,
 		}},
 		{"30r/m", "", render.Explanation{
-			Limit: "30r/m", Unit: "requests", DefaultBurst: true, AtOnce: 1, Interval: 2, Refill: 2,
+			Limit: "30r/m", Unit: "requests", Algorithm: "leaky", Prompt: 1, DefaultBurst: true, AtOnce: 1, Interval: 2, Refill: 2,
 			InSecond: 1, InMinute: 31, PerSecond: 0.5,
 		}},
 	}
 	for _, tt := range tests {
-		got, err := explain(tt.limit, tt.burst)
+		got, err := explain(tt.limit, &explainFlags{burst: tt.burst})
 		if err != nil {
 			t.Errorf("%s: %v", tt.limit, err)
 			continue
@@ -63,7 +63,7 @@ func TestExplain(t *testing.T) {
 // The limiter never lets more pass than was asked for, and less by under 0.1 %.
 func TestExplainSaysWhatRoundingCosts(t *testing.T) {
 	for _, text := range []string{"3Mpps", "7kpps", "99999999pps", "399Gbit/s", "7B/s"} {
-		x, err := explain(text, "")
+		x, err := explain(text, &explainFlags{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestExplainSaysWhatRoundingCosts(t *testing.T) {
 			t.Errorf("%s: %g %%", text, x.Error)
 		}
 	}
-	x, err := explain("3Mpps", "1")
+	x, err := explain("3Mpps", &explainFlags{burst: "1"})
 	if err != nil || x.Error == 0 || x.PerSecond >= 3e6 {
 		t.Errorf("3Mpps has no whole cost: %+v, %v", x, err)
 	}
@@ -81,7 +81,7 @@ func TestExplainSaysWhatRoundingCosts(t *testing.T) {
 // soon as it fits, the last one when the second is over.
 func TestExplainAgreesWithTheLimiter(t *testing.T) {
 	for _, text := range []string{"1000pps", "7pps", "90ppm"} {
-		x, err := explain(text, "5")
+		x, err := explain(text, &explainFlags{burst: "5"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,6 +26,10 @@ or bytes pass at once from an idle source, and from then on as the rate allows. 
 block or limit for a prefix; the longest prefix decides. A policy limits some packets only, beside
 the default limit.
 
+Programs limit HTTP requests by the http section of a configuration file. check says whether such a
+file is right and what it does, explain what it makes of a request, and replay what it would have
+done to requests that were recorded.
+
 Nouns read, verbs change, and a verb that finds things as it wants them succeeds. Exit codes: 0 done,
 1 failed, 2 wrong usage. With SSH_CONNECTION set, as in an SSH session, what would cut off that
 session is refused.`,
@@ -61,7 +65,7 @@ session is refused.`,
 		newSetCmd(e, g), newBlockCmd(e, g), newAllowCmd(e, g), newUnsetCmd(e, g),
 		newPolicyCmd(e, g), newPoliciesCmd(e, g), newRulesCmd(e, g),
 		newStatusCmd(e, g), newStatsCmd(e, g), newTopCmd(e, g), newEventsCmd(e, g),
-		newExplainCmd(e, g), newDemoCmd(e, g), newVersionCmd(e, g),
+		newExplainCmd(e, g), newCheckCmd(e, g), newReplayCmd(e, g), newDemoCmd(e, g), newVersionCmd(e, g),
 		newTryWatchCmd(e, g), newManCmd(),
 	)
 	return root

@@ -18,6 +18,11 @@ type Explanation struct {
 	Burst        uint64 `json:"burst"`
 	DefaultBurst bool   `json:"default_burst"` // none was given
 
+	// Of requests only. Prompt is how many of AtOnce do not wait, and LongestDelay how long the last of them does.
+	Algorithm    string  `json:"algorithm,omitempty"`
+	Prompt       uint64  `json:"at_once_without_delay,omitempty"`
+	LongestDelay float64 `json:"longest_delay_seconds,omitempty"`
+
 	AtOnce   uint64  `json:"at_once"`          // from an idle source, at one instant
 	Interval float64 `json:"interval_seconds"` // between two units in the long run
 	Refill   float64 `json:"refill_seconds"`   // of silence after all that may pass at once
@@ -39,13 +44,9 @@ const packetBytes = 1500
 
 // Table writes it in words.
 func (x Explanation) Table(p *Page) {
-	burst := ", burst " + x.quantity(x.Burst)
-	if x.DefaultBurst {
-		burst += " (the default)"
-	}
 	p.Facts(
-		Fact{"limit", x.Limit + burst},
-		Fact{"at one instant", x.quantity(x.AtOnce) + " from an idle source, and no more"},
+		Fact{"limit", x.Limit + x.burst()},
+		Fact{"at one instant", x.quantity(x.AtOnce) + " from an idle source, and no more" + x.waits()},
 		Fact{"in the long run", x.pace()},
 		Fact{"burst is back", "after " + seconds(x.Refill) + " of silence"},
 		Fact{"in any second", "at most " + x.quantity(x.InSecond)},
@@ -56,6 +57,30 @@ func (x Explanation) Table(p *Page) {
 		p.Section()
 		p.Line("%s", note)
 	}
+}
+
+func (x Explanation) burst() string {
+	var b string
+	switch {
+	case x.Algorithm == "window" || x.Algorithm == "sliding":
+		return ", algorithm " + x.Algorithm
+	case x.DefaultBurst:
+		b = ", burst " + x.quantity(x.Burst) + " (the default)"
+	default:
+		b = ", burst " + x.quantity(x.Burst)
+	}
+	if x.Algorithm != "" && x.Algorithm != "leaky" {
+		b += ", algorithm " + x.Algorithm
+	}
+	return b
+}
+
+// waits says which requests wait for their turn.
+func (x Explanation) waits() string {
+	if x.LongestDelay == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; from the %s on they wait, up to %s", ordinal(x.Prompt+1), seconds(x.LongestDelay))
 }
 
 func (x Explanation) quantity(n uint64) string {

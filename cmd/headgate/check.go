@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/render"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/ruleset"
+)
+
+type checkFlags struct {
+	configFlag
+	processes int
+}
+
+func newCheckCmd(e *env, g *global) *cobra.Command {
+	f := &checkFlags{}
+	cmd := &cobra.Command{
+		Use:   "check -c FILE",
+		Short: "Check a configuration file, and say in plain words what it does",
+		Long: `check reads a configuration file and prints all that is wrong in it, each with line and column; then it
+fails. What is doubtful is printed as a warning. Of a file that can be used it says what is in force: who a
+request is charged to, by what the zones count, and what each limit of each rule lets pass, in the order in which
+they are asked.
+
+Limits are kept by each process for itself. --processes says what several of them let pass together.`,
+		Example: `  headgate check -c headgate.yaml
+  headgate check -c headgate.yaml --processes 3
+  headgate check -c - -o json < headgate.yaml`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.require(cmd); err != nil {
+				return err
+			}
+			if f.processes < 1 {
+				return usagef("--processes %d: use 1 or more", f.processes)
+			}
+			return e.check(g, f)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().IntVar(&f.processes, "processes", 1, "how many processes have these limits")
+	placeholders(cmd, map[string]string{"processes": "NUMBER"})
+	return cmd
+}
+
+func (e *env) check(g *global, f *checkFlags) error {
+	if _, err := g.format(); err != nil {
+		return err
+	}
+	c := render.Check{File: f.name(), Errors: []render.Problem{}, Warnings: []render.Problem{}}
+	file, err := f.read(e)
+	var wrong config.Errors
+	switch {
+	case errors.As(err, &wrong):
+		c.Errors = problems(wrong)
+	case err != nil:
+		return err
+	default:
+		c.Warnings = problems(file.Warnings)
+		if _, err := ruleset.New(file.HTTP); err != nil {
+			c.Errors = problems([]config.Problem{{File: c.File, Text: err.Error()}})
+		}
+	}
+	if c.Valid = len(c.Errors) == 0; c.Valid {
+		c.InForce = inForce(file.HTTP, f.processes)
+	}
+	return errors.Join(e.print(g, c), c.Failed())
+}
+
+func problems(all []config.Problem) []render.Problem {
+	shown := make([]render.Problem, len(all))
+	for i, p := range all {
+		shown[i] = render.Problem{
+			File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Text: p.Text, Words: p.Error(),
+		}
+	}
+	return shown
+}
