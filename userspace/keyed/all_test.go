@@ -87,7 +87,7 @@ func TestAllTellsEachWait(t *testing.T) {
 
 func TestSameKeyIsChargedOnce(t *testing.T) {
 	l := share(t, "1r/s", 9, 4)
-	s := keyed.New[string](l[0], keyed.Options[string]{})
+	s := keyed.New[string](l[0], keyed.Options[string]{Shards: 1}) // other keys have the same lock
 	charges := []keyed.Charge[string]{{Limiter: s, Key: "k", N: 1}, {Limiter: s.With(l[1]), Key: "k", N: 1}, {Limiter: s, Key: "other", N: 1}}
 	for i := range 5 {
 		if !keyed.All(charges, start) {
@@ -97,8 +97,8 @@ func TestSameKeyIsChargedOnce(t *testing.T) {
 	if keyed.All(charges, start) {
 		t.Error("the smaller burst does not count")
 	}
-	if got := s.Peek("k", 0, start).Remaining; got != 5 {
-		t.Errorf("%d remain, want 5", got)
+	if left := remaining(charges, start); left[0] != 5 || left[2] != 5 {
+		t.Errorf("%v remain, want 5 of each", left)
 	}
 }
 
@@ -189,6 +189,41 @@ func TestFailedTrialDoesNotPayForEnforced(t *testing.T) {
 	keyed.All(charges, start)
 	if got := s.Peek("k", 0, start).Remaining; got != 9 {
 		t.Errorf("%d remain, want 9", got)
+	}
+}
+
+// A trial that fails pays for no other.
+func TestFailedTrialDoesNotPayForAnother(t *testing.T) {
+	s, shut := store(t, "1r/s", 9), store(t, "1r/s", 0)
+	shut.Take("k", 1, start)
+	charges := []keyed.Charge[string]{
+		{Limiter: s, Key: "k", N: 5, DryRun: 1}, {Limiter: shut, Key: "k", N: 1, DryRun: 1}, {Limiter: s, Key: "k", N: 1, DryRun: 2},
+	}
+	keyed.All(charges, start)
+	if got := s.Peek("k", 0, start).Remaining; got != 9 {
+		t.Errorf("%d remain, want 9", got)
+	}
+	if !keyed.All(charges[1:2], start) {
+		t.Error("a trial alone refuses")
+	}
+}
+
+// Of those that refuse, only the first of the enforced and of each trial counts it, and a trial only
+// before the enforced have refused.
+func TestRefusedIsCountedOnce(t *testing.T) {
+	limiters := make([]*keyed.Store[string, limit.State, limit.Leaky], 6)
+	charges := make([]keyed.Charge[string], len(limiters))
+	for i, group := range []int{1, 1, 2, 0, 2, 0} {
+		limiters[i] = store(t, "1r/s", 0)
+		limiters[i].Take("k", 1, start)
+		charges[i] = keyed.Charge[string]{Limiter: limiters[i], Key: "k", N: 1, DryRun: group}
+	}
+	charges[2].Key = "another" // allowed
+	keyed.All(charges, start)
+	for i, want := range []uint64{1, 0, 0, 1, 0, 0} {
+		if got := limiters[i].Counters().Refused; got != want {
+			t.Errorf("limit %d counted %d, want %d", i, got, want)
+		}
 	}
 }
 

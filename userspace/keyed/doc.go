@@ -21,5 +21,11 @@
 // it comes back.
 //
 // The hand looks at two entries at each new key also while there is room. So a store grows to
-// three or four times the keys that owe something, and to MaxKeys only if that is less.
+// about twice the keys that owe something, and to MaxKeys only if that is less; and what a flood left
+// in it is forgotten as other keys come.
+//
+// MaxKeys bounds how many keys are kept, not how long they are: who lets clients choose texts as keys
+// has to cut or hash long ones. A key has to equal itself, as a NaN does not. Which keys share a slot of
+// the index depends on a seed that each store draws for itself, so that clients cannot choose keys that
+// are slow to find.
 package keyed

@@ -1,9 +1,6 @@
 package keyed
 
-import (
-	"iter"
-	"math/bits"
-)
+import "iter"
 
 // firstSlots is how many slots an index begins with.
 const firstSlots = 8
@@ -76,14 +73,24 @@ func (x *index) grow() {
 	}
 }
 
+// place returns where a slot is, which must be there.
+func (x *index) place(slot uint64) int {
+	p := x.home(slot)
+	for x.slots[p] != slot {
+		p = x.after(p)
+	}
+	return p
+}
+
+// renumber makes entry from, which must be there, entry to.
+func (x *index) renumber(hash uint64, from, to int) {
+	x.slots[x.place(slotOf(hash, from))] = slotOf(hash, to)
+}
+
 // remove takes entry i out, which must be there, and moves back those behind it that
 // would no longer be found (Knuth, The Art of Computer Programming 3, 6.4, algorithm R).
 func (x *index) remove(hash uint64, i int) {
-	gone := slotOf(hash, i)
-	gap := x.home(gone)
-	for x.slots[gap] != gone {
-		gap = x.after(gap)
-	}
+	gap := x.place(slotOf(hash, i))
 	x.used--
 	for p := x.after(gap); x.slots[p] != 0; p = x.after(p) {
 		if home := x.home(x.slots[p]); x.distance(home, p) >= x.distance(gap, p) {
@@ -101,6 +108,3 @@ func (x *index) distance(from, p int) int {
 	}
 	return p - from + len(x.slots)
 }
-
-// log2 is for powers of two.
-func log2(n int) int { return bits.Len(uint(n)) - 1 }

@@ -20,13 +20,24 @@ func TestIndexEqualsMap(t *testing.T) {
 			return rapid.Uint64Range(0, 40).Draw(t, "low")*spread | rapid.Uint64Range(0, 3).Draw(t, "high")<<40
 		})
 		for i := range rapid.IntRange(0, 200).Draw(t, "steps") {
-			if len(model) > 0 && rapid.IntRange(0, 2).Draw(t, "remove") == 0 {
-				gone := rapid.SampledFrom(slices.Sorted(maps.Keys(model))).Draw(t, "entry")
-				x.remove(model[gone], gone)
-				delete(model, gone)
-			} else {
+			change := "add"
+			if len(model) > 0 {
+				change = rapid.SampledFrom([]string{"add", "add", "remove", "renumber"}).Draw(t, "change")
+			}
+			switch change {
+			case "add":
 				h := hash.Draw(t, "hash")
 				x.add(h, i)
+				model[i] = h
+			default:
+				was := rapid.SampledFrom(slices.Sorted(maps.Keys(model))).Draw(t, "entry")
+				h := model[was]
+				delete(model, was)
+				if change == "remove" {
+					x.remove(h, was)
+					break
+				}
+				x.renumber(h, was, i)
 				model[i] = h
 			}
 			compare(t, &x, model)

@@ -16,11 +16,13 @@ type Limiter[K comparable] interface {
 	// Take charges n units to key if they may pass, in one step: of parallel
 	// calls no more pass than the limit admits.
 	Take(key K, n uint64, now time.Duration) limit.Result
-	// Peek returns what Take would, and changes nothing that decides.
+	// Peek returns what Take would, and changes nothing that decides. There is
+	// nothing to Refund of it.
 	Peek(key K, n uint64, now time.Duration) limit.Result
 	// Refund takes back the charge that gave r, and reports true, if that can be
 	// done exactly (limit.Algorithm.Refund); otherwise it changes nothing. It is
-	// called once for an r: only Slots tell a second call from the first.
+	// called once for an r, with the key of it: only Slots tell a second call from the
+	// first.
 	Refund(key K, r limit.Result, now time.Duration) bool
 	// Counters returns what the limiter counted so far.
 	Counters() Counters

@@ -62,11 +62,12 @@ func (s *Slots[K]) Refund(key K, r limit.Result, _ time.Duration) bool {
 	sh := s.shardOf(hash)
 	sh.Lock()
 	defer sh.Unlock()
-	n, ok := s.leasesOf(hash).end(r.Undo())
-	if ok {
-		// What a lease counts in was not forgotten meanwhile.
-		sh.find(key, hash).state -= held(n)
+	e := sh.find(key, hash)
+	if e == nil {
+		return false // what has a lease is not forgotten: r is another key's
 	}
+	n, ok := s.leasesOf(hash).end(r.Undo())
+	e.state -= held(n)
 	return ok
 }
 

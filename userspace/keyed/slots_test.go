@@ -52,6 +52,8 @@ func TestCase52SlotsAreFreedOnce(t *testing.T) {
 		"peeked":   s.Peek("a", 1, start),
 		"none":     s.Take("a", 0, start),
 		"made up":  limit.Result{}.WithUndo(1, 2),
+		"ended":    limit.Result{}.WithUndo(1, 4), // as the first lease is now
+		"next":     limit.Result{}.WithUndo(3, 1), // of two
 		"too high": limit.Result{}.WithUndo(1<<63, 1),
 	} {
 		if s.Refund("a", r, start) {
@@ -60,6 +62,15 @@ func TestCase52SlotsAreFreedOnce(t *testing.T) {
 	}
 	if r := s.Peek("a", 2, start); !r.Allowed {
 		t.Errorf("at the end: %+v", r)
+	}
+}
+
+// A lease is not another key's to end.
+func TestSlotsOfAnotherKeyAreNotFreed(t *testing.T) {
+	s := keyed.NewSlots[string](1, keyed.Options[string]{Shards: 1})
+	r := s.Take("a", 1, start)
+	if s.Refund("b", r, start) || s.Peek("a", 1, start).Allowed || !s.Refund("a", r, start) {
+		t.Error("a key frees what another occupies")
 	}
 }
 
@@ -88,5 +99,8 @@ func TestSlotsWith(t *testing.T) {
 	narrow := wide.With(1)
 	if !wide.Take("a", 1, start).Allowed || narrow.Take("a", 1, start).Allowed || !wide.Take("a", 1, start).Allowed {
 		t.Error("limits of the same keys do not see each other's")
+	}
+	if r := narrow.Take("a", 1, start); r.Allowed || r.Remaining != 0 {
+		t.Errorf("with more under way than it allows: %+v", r)
 	}
 }

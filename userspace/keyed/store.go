@@ -19,26 +19,34 @@ func New[K comparable, A limit.Algorithm[S], S any](a A, o Options[K]) *Store[K,
 }
 
 // With returns a limiter of the same keys by another limit: one rule allows a key a burst of 5
-// and another 20, and both see the same state. a must be one that can read states charged by s,
-// as those that limit.CompileLeaky makes together.
+// and another 20, and both see the same state. a must read states charged by s as s does, and
+// find the same Debt in them, or keys are forgotten that still owe something: limits that
+// limit.CompileLeaky made together do; a limit.Window or limit.Sliding only with the same time.
 func (s *Store[K, S, A]) With(a A) *Store[K, S, A] { return &Store[K, S, A]{s.table, a} }
 
 // OnEvict makes s call f for each key that it forgets with a debt, with the Hash of its Place, its
 // state and the time, while the lock of that Place is held. It is for before the first use.
 func (s *Store[K, S, A]) OnEvict(f func(hash uint64, state S, at time.Duration)) { s.evicted = f }
 
-// Take implements Limiter.
+// Take implements Limiter. A key that is known goes the short way: a Result is large, and each function
+// that it is returned through copies it, which costs as much as what an algorithm does.
 func (s *Store[K, S, A]) Take(key K, n uint64, now time.Duration) (r limit.Result) {
 	hash := s.hash(key)
 	sh := s.shardOf(hash)
 	sh.Lock()
-	r = s.take(sh, key, hash, n, now)
+	defer sh.Unlock()
+	t := sh.clock.advance(now)
+	if e := sh.find(key, hash); e != nil {
+		r = s.algorithm.Take(&e.state, n, t)
+	} else {
+		r = s.takeNew(sh, key, hash, n, t)
+	}
+	r.Zone = s.name
 	if r.Allowed {
 		sh.allowed++
 	} else {
 		sh.refused++
 	}
-	sh.Unlock()
 	return r
 }
 
@@ -77,37 +85,38 @@ func (s *Store[K, S, A]) Look(key K, p Place, n uint64, now time.Duration) limit
 	sh := s.shardOf(p.Hash)
 	t := sh.clock.at(now)
 	sh.scratch = s.state(sh, key, p.Hash, t)
-	r := s.algorithm.Take(&sh.scratch, n, t)
+	r := s.algorithm.Take(&sh.scratch, n, t).WithUndo(0, 0) // nothing was charged
 	r.Zone = s.name
 	return r
 }
 
 // Charge implements Part.
-func (s *Store[K, S, A]) Charge(key K, p Place, n uint64, now time.Duration) limit.Result {
+func (s *Store[K, S, A]) Charge(key K, p Place, n uint64, now time.Duration) (r limit.Result) {
 	sh := s.shardOf(p.Hash)
 	sh.allowed++
-	return s.take(sh, key, p.Hash, n, now)
-}
-
-// State returns a copy of what is remembered of key, that of a fresh key and false if that is
-// nothing. The lock of p is held.
-func (s *Store[K, S, A]) State(key K, p Place, now time.Duration) (S, bool) {
-	sh := s.shardOf(p.Hash)
-	if e := sh.find(key, p.Hash); e != nil {
-		return e.state, true
-	}
-	return s.algorithm.Fresh(sh.clock.at(now)), false
-}
-
-// SetState makes state what is remembered of key. The lock of p is held.
-func (s *Store[K, S, A]) SetState(key K, p Place, state S, now time.Duration) {
-	sh := s.shardOf(p.Hash)
 	t := sh.clock.advance(now)
 	if e := sh.find(key, p.Hash); e != nil {
-		e.state = state
-		return
+		r = s.algorithm.Take(&e.state, n, t)
+	} else {
+		r = s.takeNew(sh, key, p.Hash, n, t)
 	}
-	s.add(sh, key, p.Hash, state, t)
+	r.Zone = s.name
+	return r
+}
+
+// State returns what is remembered of key, nil if that is nothing. It is valid, and may be changed, while
+// the lock of p is held.
+func (s *Store[K, S, A]) State(key K, p Place) *S {
+	if e := s.shardOf(p.Hash).find(key, p.Hash); e != nil {
+		return &e.state
+	}
+	return nil
+}
+
+// Add remembers the state of a key of which nothing is remembered. The lock of p is held.
+func (s *Store[K, S, A]) Add(key K, p Place, state S, now time.Duration) {
+	sh := s.shardOf(p.Hash)
+	s.add(sh, key, p.Hash, state, sh.clock.advance(now))
 }
 
 // Time returns the time that now stands for at p: it never goes back. The lock of p is held.
@@ -127,20 +136,13 @@ func (s *Store[K, S, A]) state(sh *shard[K, S], key K, hash uint64, t time.Durat
 	return s.algorithm.Fresh(t)
 }
 
-// take is Take under the shard's lock. A key of which nothing is charged is not remembered.
-func (s *Store[K, S, A]) take(sh *shard[K, S], key K, hash, n uint64, now time.Duration) (r limit.Result) {
-	t := sh.clock.advance(now)
-	if e := sh.find(key, hash); e != nil {
-		r = s.algorithm.Take(&e.state, n, t)
-		r.Zone = s.name
-		return r
-	}
+// takeNew charges a key that is not known, at t. If nothing is charged, it is not remembered.
+func (s *Store[K, S, A]) takeNew(sh *shard[K, S], key K, hash, n uint64, t time.Duration) limit.Result {
 	sh.scratch = s.algorithm.Fresh(t)
-	r = s.algorithm.Take(&sh.scratch, n, t)
+	r := s.algorithm.Take(&sh.scratch, n, t)
 	if r.Allowed && n > 0 {
 		s.add(sh, key, hash, sh.scratch, t)
 	}
-	r.Zone = s.name
 	return r
 }
 

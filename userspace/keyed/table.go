@@ -2,6 +2,7 @@ package keyed
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,7 +45,7 @@ type shard[K comparable, S any] struct {
 	sync.Mutex
 	clock   clock
 	index   index
-	entries []entry[K, S]
+	entries slab[entry[K, S]]
 	hand    int // the entry to look at next
 	scratch S   // what an algorithm looks at; on the stack it would escape
 
@@ -58,7 +59,7 @@ func newTable[K comparable, S any](o Options[K]) *table[K, S] {
 	n := o.shards()
 	t := &table[K, S]{
 		shards:  make([]shard[K, S], n),
-		shift:   64 - log2(n),
+		shift:   64 - bits.TrailingZeros(uint(n)), // n is a power of two
 		seed:    maphash.MakeSeed(),
 		clone:   o.Clone,
 		name:    o.Name,
@@ -77,6 +78,7 @@ func (t *table[K, S]) hash(key K) uint64 { return maphash.Comparable(t.seed, key
 func (t *table[K, S]) shardOf(hash uint64) *shard[K, S] { return &t.shards[hash>>t.shift] }
 
 // Place implements Part.
+// Place implements Part.
 func (t *table[K, S]) Place(key K) Place {
 	hash := t.hash(key)
 	number := hash >> t.shift
@@ -86,7 +88,7 @@ func (t *table[K, S]) Place(key K) Place {
 // find returns the entry of key, nil if there is none.
 func (s *shard[K, S]) find(key K, hash uint64) *entry[K, S] {
 	for i := range s.index.all(hash) {
-		if e := &s.entries[i]; e.key == key {
+		if e := s.entries.at(i); e.key == key {
 			return e
 		}
 	}
@@ -95,37 +97,40 @@ func (s *shard[K, S]) find(key K, hash uint64) *entry[K, S] {
 
 // insert adds a key that is not there. debt tells what may be forgotten for it.
 func (t *table[K, S]) insert(s *shard[K, S], key K, hash uint64, state S, debt func(S) time.Duration) {
-	if t.keys.Load() >= t.maxKeys {
-		t.makeRoom(s, debt)
-	} else {
-		t.sweep(s, debt)
-	}
 	if t.clone != nil {
 		key = t.clone(key)
 	}
-	s.entries = append(roomy(s.entries), entry[K, S]{key, state})
-	s.index.add(hash, len(s.entries)-1)
-	t.keys.Add(1)
+	t.sweep(s, debt)
+	i := -1
+	if t.keys.Load() >= t.maxKeys {
+		i = t.makeRoom(s, debt)
+	}
+	if i < 0 {
+		i = s.entries.push()
+		t.keys.Add(1)
+	}
+	*s.entries.at(i) = entry[K, S]{key, state}
+	s.index.add(hash, i)
 }
 
-// sweep looks at the next two entries, and forgets those that owe nothing.
+// sweep looks at the next two entries, and forgets those that owe nothing. What takes the place of one is
+// mostly new, and looked at when the hand comes round again.
 func (t *table[K, S]) sweep(s *shard[K, S], debt func(S) time.Duration) {
-	for range min(looks, len(s.entries)) {
-		if i := s.next(); debt(s.entries[i].state) <= 0 {
+	for range min(looks, s.entries.len) {
+		if i := s.next(); debt(s.entries.at(i).state) <= 0 {
 			s.evictedDrained++
 			t.remove(s, i)
-			s.hand = i // where another is now
 		}
 	}
 }
 
 // makeRoom forgets the first of the next entries that owes nothing, else the one that owes the
-// least. It does nothing in an empty shard.
-func (t *table[K, S]) makeRoom(s *shard[K, S], debt func(S) time.Duration) {
+// least, and returns where it was: what is new has to be put there. It returns -1 in an empty shard.
+func (t *table[K, S]) makeRoom(s *shard[K, S], debt func(S) time.Duration) int {
 	least, owes := -1, time.Duration(0)
-	for range min(looksIfFull, len(s.entries)) {
+	for range min(looksIfFull, s.entries.len) {
 		i := s.next()
-		d := debt(s.entries[i].state)
+		d := debt(s.entries.at(i).state)
 		if least < 0 || d < owes {
 			least, owes = i, d
 		}
@@ -134,45 +139,41 @@ func (t *table[K, S]) makeRoom(s *shard[K, S], debt func(S) time.Duration) {
 		}
 	}
 	if least < 0 {
-		return
+		return -1
 	}
-	state := s.entries[least].state
-	hash := t.remove(s, least)
+	old := s.entries.at(least)
+	hash := t.hash(old.key)
+	s.index.remove(hash, least)
 	if owes <= 0 {
 		s.evictedDrained++
-		return
+		return least
 	}
 	s.evictedLive++
 	if t.evicted != nil {
-		t.evicted(hash, state, s.clock.latest)
+		t.evicted(hash, old.state, s.clock.latest)
 	}
+	return least
 }
 
 // next returns the entry that the hand is at, and moves the hand on.
 func (s *shard[K, S]) next() int {
-	if s.hand >= len(s.entries) {
+	if s.hand >= s.entries.len {
 		s.hand = 0
 	}
 	s.hand++
 	return s.hand - 1
 }
 
-// remove takes entry i out, puts the last in its place, and returns the hash of its key.
-func (t *table[K, S]) remove(s *shard[K, S], i int) uint64 {
-	hash := t.hash(s.entries[i].key)
-	s.index.remove(hash, i)
-	last := len(s.entries) - 1
-	if i != last {
-		moved := s.entries[last]
-		h := t.hash(moved.key)
-		s.index.remove(h, last)
-		s.index.add(h, i)
-		s.entries[i] = moved
+// remove takes entry i out and puts the last in its place.
+func (t *table[K, S]) remove(s *shard[K, S], i int) {
+	s.index.remove(t.hash(s.entries.at(i).key), i)
+	if last := s.entries.len - 1; i != last {
+		moved := s.entries.at(last)
+		s.index.renumber(t.hash(moved.key), last, i)
+		*s.entries.at(i) = *moved
 	}
-	s.entries[last] = entry[K, S]{}
-	s.entries = s.entries[:last]
+	s.entries.pop()
 	t.keys.Add(-1)
-	return hash
 }
 
 // Name returns the name of the limiter.
@@ -183,7 +184,7 @@ func (t *table[K, S]) counters() Counters {
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
-		c.Keys += uint64(len(s.entries))
+		c.Keys += uint64(s.entries.len)
 		c.Allowed += s.allowed
 		c.Refused += s.refused
 		c.EvictedDrained += s.evictedDrained
@@ -191,14 +192,4 @@ func (t *table[K, S]) counters() Counters {
 		s.Unlock()
 	}
 	return c
-}
-
-// roomy returns s with room for another element. append would make room for a quarter more, which
-// is more than the index of an entry takes.
-func roomy[E any](s []E) []E {
-	n := len(s)
-	if n < cap(s) {
-		return s
-	}
-	return append(make([]E, 0, n+n/8+1), s...)
 }

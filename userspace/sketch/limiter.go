@@ -1,6 +1,7 @@
 package sketch
 
 import (
+	"cmp"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,7 @@ type Options[K comparable] struct {
 	// Keys are those of the exact buckets; MaxKeys bounds how many there are.
 	Keys keyed.Options[K]
 	// Lines is how many lines of 64 bytes the first tier has, rounded up to a power of
-	// two, at most MostLines. 0 for one for each of MaxKeys. It is all that the first tier ever takes.
+	// two, at most MostLines. 0 for a quarter of MaxKeys, which is a cell for each of them. It is all that the first tier ever takes.
 	Lines int
 }
 
@@ -34,9 +35,8 @@ type Options[K comparable] struct {
 //
 // A count-min sketch, as Estimator, adds up the traffic of all keys that share its cells, so
 // that what it says of a key may be another's doing. A cell here is one key's: two keys would
-// have to agree in 64 bits of a hash whose seed nobody knows. Of a million keys at a time, the
-// chance that any two do is 10^-8 with 2^18 lines. That is how an innocent key is never refused for
-// what others do.
+// have to agree in 64 bits of a hash whose seed nobody knows. The chance that any two of a million
+// keys do is 3 in 10^8. That is how an innocent key is never refused for what others do.
 type Limiter[K comparable] struct {
 	*tiers[K]
 	leaky limit.Leaky
@@ -45,15 +45,23 @@ type Limiter[K comparable] struct {
 
 // tiers is what limiters of the same keys share.
 type tiers[K comparable] struct {
-	lines []line // each is guarded by the lock of the keys that it is for
-	shift int    // of a hash, to the number of its line
-	leaky limit.Leaky
-	exact *keyed.Store[K, limit.State, limit.Leaky]
-
+	lines []line        // each is guarded by the lock of the keys that it is for
+	shift int           // of a hash, to the number of its line
+	first limit.Leaky   // finds the same Debt as the others that share the states
 	light time.Duration // what a key may owe in the first tier
 
-	allowed, refused, drained, lost atomic.Uint64
+	tallies [keyed.MostShards]tally // by the upper bits of a hash
 }
+
+// tally is what was counted of some of the keys. It fills a cache line, so that keys with
+// different locks do not slow each other down.
+type tally struct {
+	allowed, refused, drained, lost atomic.Uint64
+
+	_ [32]byte
+}
+
+func (t *tiers[K]) tallyOf(hash uint64) *tally { return &t.tallies[hash>>57] }
 
 // NewLimiter returns a limiter of keys by l.
 func NewLimiter[K comparable](l limit.Leaky, o Options[K]) *Limiter[K] {
@@ -62,8 +70,7 @@ func NewLimiter[K comparable](l limit.Leaky, o Options[K]) *Limiter[K] {
 	t := &tiers[K]{
 		lines: make([]line, n),
 		shift: 64 - bits.Len(uint(n-1)),
-		leaky: l,
-		exact: exact,
+		first: l,
 		light: lightOf(l),
 	}
 	exact.OnEvict(t.demote)
@@ -88,10 +95,7 @@ func (l *Limiter[K]) With(leaky limit.Leaky) *Limiter[K] {
 func (o Options[K]) lines() int {
 	n := o.Lines
 	if n <= 0 {
-		n = o.Keys.MaxKeys
-	}
-	if n <= 0 {
-		n = keyed.DefaultMaxKeys
+		n = cmp.Or(o.Keys.MaxKeys, keyed.DefaultMaxKeys) / len(line{})
 	}
 	n = min(max(n, keyed.MostShards), MostLines)
 	return 1 << bits.Len(uint(n-1))
@@ -104,7 +108,7 @@ func (l *Limiter[K]) Take(key K, n uint64, now time.Duration) limit.Result {
 	defer p.Lock.Unlock()
 	r := l.charge(key, p, n, now)
 	if !r.Allowed {
-		l.refused.Add(1)
+		l.tallyOf(p.Hash).refused.Add(1)
 	}
 	return r
 }
@@ -125,23 +129,22 @@ func (l *Limiter[K]) Refund(key K, r limit.Result, now time.Duration) bool {
 	if c := l.lineOf(p.Hash).find(p.Hash); c != nil {
 		return l.leaky.Refund(&c.state, r, l.exact.Time(p, now))
 	}
-	state, ok := l.exact.State(key, p, now)
-	if !ok || !l.leaky.Refund(&state, r, l.exact.Time(p, now)) {
-		return false
-	}
-	l.exact.SetState(key, p, state, now)
-	return true
+	state := l.exact.State(key, p)
+	return state != nil && l.leaky.Refund(state, r, l.exact.Time(p, now))
 }
 
-// Counters implements keyed.Limiter. Keys are those of the second tier.
+// Counters implements keyed.Limiter. Keys are those of the second tier, those evicted of both.
 func (l *Limiter[K]) Counters() keyed.Counters {
-	return keyed.Counters{
-		Keys:           l.exact.Counters().Keys,
-		Allowed:        l.allowed.Load(),
-		Refused:        l.refused.Load(),
-		EvictedDrained: l.drained.Load(),
-		EvictedLive:    l.lost.Load(),
+	second := l.exact.Counters()
+	c := keyed.Counters{Keys: second.Keys, EvictedDrained: second.EvictedDrained}
+	for i := range l.tallies {
+		t := &l.tallies[i]
+		c.Allowed += t.allowed.Load()
+		c.Refused += t.refused.Load()
+		c.EvictedDrained += t.drained.Load()
+		c.EvictedLive += t.lost.Load()
 	}
+	return c
 }
 
 // Place implements keyed.Part.
@@ -151,7 +154,7 @@ func (l *Limiter[K]) Place(key K) keyed.Place { return l.exact.Place(key) }
 func (l *Limiter[K]) Ask(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
 	r := l.Look(key, p, n, now)
 	if !r.Allowed {
-		l.refused.Add(1)
+		l.tallyOf(p.Hash).refused.Add(1)
 	}
 	return r
 }
@@ -160,7 +163,7 @@ func (l *Limiter[K]) Ask(key K, p keyed.Place, n uint64, now time.Duration) limi
 func (l *Limiter[K]) Look(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
 	if c := l.lineOf(p.Hash).find(p.Hash); c != nil {
 		state := c.state
-		return l.take(&state, n, l.exact.Time(p, now))
+		return l.take(&state, n, l.exact.Time(p, now)).WithUndo(0, 0) // nothing was charged
 	}
 	return l.exact.Look(key, p, n, now)
 }

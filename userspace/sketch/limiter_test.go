@@ -31,6 +31,24 @@ func leaky(t testing.TB, text string, burst uint64) limit.Leaky {
 	return l
 }
 
+// compile returns limits of 1r/s that share states, with a delay of each request beyond the rate.
+func compile(t testing.TB, bursts ...uint64) []limit.Leaky {
+	t.Helper()
+	r, err := notation.ParseRequests("1r/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var specs []limit.LeakySpec
+	for _, burst := range bursts {
+		specs = append(specs, limit.LeakySpec{Rate: r, Burst: burst})
+	}
+	all, err := limit.CompileLeaky(specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func options[K comparable](maxKeys, lines int) sketch.Options[K] {
 	return sketch.Options[K]{Keys: keyed.Options[K]{Name: "zone", MaxKeys: maxKeys, Shards: 1}, Lines: lines}
 }
@@ -71,13 +89,23 @@ func TestLimiterEqualsExactBuckets(t *testing.T) {
 func TestLightKeysTakeNoExactBucket(t *testing.T) {
 	s := sketch.NewLimiter(leaky(t, "1r/s", 9), options[int](1000, 1<<14))
 	for key := range 10_000 {
-		s.Take(key, 5, start) // half of the burst
+		s.Take(key, 4, start)
+		s.Take(key, 1, start) // half of the burst
 	}
 	light := s.Counters().Keys
 	s.Take(-1, 6, start)
 	if got := s.Counters().Keys; light > 100 || got != light+1 {
 		// Of 10,000 keys in 65,536 cells some find their line full.
 		t.Errorf("%d light keys have exact buckets, with a heavy one %d", light, got)
+	}
+}
+
+// One unit is light also where it is more than half of the burst.
+func TestOneUnitIsLight(t *testing.T) {
+	s := sketch.NewLimiter(leaky(t, "1r/s", 0), options[int](10, 1))
+	s.Take(1, 1, start)
+	if got := s.Counters().Keys; got != 0 {
+		t.Errorf("%d exact buckets, want 0", got)
 	}
 }
 
@@ -89,7 +117,7 @@ func TestCase64FloodHurtsNobodyElse(t *testing.T) {
 	if raceEnabled {
 		flood = 1500
 	}
-	s := sketch.NewLimiter(leaky(t, "10r/s", 9), sketch.Options[uint64]{Keys: keyed.Options[uint64]{MaxKeys: 2048}})
+	s := sketch.NewLimiter(leaky(t, "10r/s", 9), sketch.Options[uint64]{Keys: keyed.Options[uint64]{MaxKeys: 4096}})
 	random := rand.New(rand.NewPCG(1, 2))
 	heavy := 0
 	for step := range steps {
@@ -112,7 +140,7 @@ func TestCase64FloodHurtsNobodyElse(t *testing.T) {
 		t.Errorf("%d of the heavy client passed, want %d", heavy, most)
 	}
 	c := s.Counters()
-	if c.Keys > 2048+keyed.MostShards || c.EvictedLive == 0 {
+	if c.Keys > 4096+keyed.MostShards || c.EvictedLive == 0 {
 		t.Errorf("counted %+v", c)
 	}
 }
@@ -131,6 +159,68 @@ func TestWhatOwesMoreIsRemembered(t *testing.T) {
 	}
 	if c := s.Counters(); c.Keys != 1 || c.EvictedLive == 0 {
 		t.Errorf("counted %+v", c)
+	}
+	heavy := 0
+	for key := 8; key < 100_000; key += 9 {
+		if s.Peek(2+key, 1, start+100_000).Remaining < 2 {
+			heavy++
+		}
+	}
+	if heavy < 4*128-1 { // one of the cells may be the heaviest key's
+		t.Errorf("%d keys are remembered that owe 9 units, want all cells", heavy)
+	}
+}
+
+// What a line or the second tier has no room for is counted, and nothing else is lost: also where a key goes up
+// and pushes another down into its own line.
+func TestWhatIsForgottenIsCounted(t *testing.T) {
+	const keys = 1000
+	s := sketch.NewLimiter(leaky(t, "1r/h", 9), options[int](1, 1))
+	random := rand.New(rand.NewPCG(1, 4))
+	var begun, kept uint64
+	for range 20 * keys {
+		key := random.IntN(keys)
+		if s.Peek(key, 0, start).Remaining == 10 {
+			begun++
+		}
+		s.Take(key, 1+random.Uint64N(3), start)
+	}
+	for key := range keys {
+		if s.Peek(key, 0, start).Remaining < 10 {
+			kept++
+		}
+	}
+	if c := s.Counters(); begun != kept+c.EvictedLive || kept > 4*128+1 || kept < 400 {
+		t.Errorf("of %d states %d are kept, counted %+v", begun, kept, c)
+	}
+}
+
+// A clock that is set back by an hour neither locks out nor gives a second burst, in either tier.
+func TestLimiterClockIsSetBack(t *testing.T) {
+	s := sketch.NewLimiter(leaky(t, "1r/s", 9), options[string](10, 1))
+	for key, n := range map[string]uint64{"light": 5, "heavy": 10} {
+		s.Take(key, n, start)
+		if got := s.Take(key, 0, start-time.Hour).Remaining; got != 10-n {
+			t.Errorf("%s, set back: %d remain, want %d", key, got, 10-n)
+		}
+		if got := s.Take(key, 0, start-time.Hour+2*time.Second).Remaining; got != 12-n {
+			t.Errorf("%s, 2 s later: %d remain, want %d", key, got, 12-n)
+		}
+	}
+}
+
+func TestLimiterCountsWhatItDecides(t *testing.T) {
+	s := sketch.NewLimiter(leaky(t, "1r/h", 9), options[int](10, 1))
+	for key := range 1000 {
+		s.Take(key, 0, start) // asks for the state
+	}
+	s.Take(1, 1, start)
+	s.Take(1, 10, start)
+	s.Peek(1, 10, start)
+	keyed.All([]keyed.Charge[int]{{Limiter: s, Key: 1, N: 10}, {Limiter: s, Key: 2, N: 10}}, start)
+	keyed.All([]keyed.Charge[int]{{Limiter: s, Key: 2, N: 10}, {Limiter: s, Key: 3, N: 1}}, start)
+	if got, want := s.Counters(), (keyed.Counters{Keys: 1, Allowed: 1003, Refused: 2}); got != want {
+		t.Errorf("counted %+v, want %+v", got, want)
 	}
 }
 
@@ -163,13 +253,14 @@ func heap() uint64 {
 }
 
 func TestLimiterInParallel(t *testing.T) {
-	s := sketch.NewLimiter(leaky(t, "1r/h", 99), sketch.Options[string]{})
+	// Each lock has one line.
+	s := sketch.NewLimiter(leaky(t, "1r/h", 99), sketch.Options[string]{Keys: keyed.Options[string]{Shards: keyed.MostShards}, Lines: 1})
 	var passed atomic.Int64
 	var group sync.WaitGroup
 	for range 10 {
 		group.Go(func() {
 			for range 100 {
-				for _, key := range []string{"a", "b"} {
+				for _, key := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
 					if s.Take(key, 1, start).Allowed {
 						passed.Add(1)
 					}
@@ -178,20 +269,72 @@ func TestLimiterInParallel(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if passed.Load() != 200 {
-		t.Errorf("%d passed, want 200", passed.Load())
+	if passed.Load() != 1200 {
+		t.Errorf("%d passed, want 1200", passed.Load())
+	}
+}
+
+// Where the second tier is too small, keys come and go between the tiers and nothing is lost: each is in
+// one of them at a time.
+func TestDemotedKeysLoseNothing(t *testing.T) {
+	limits := compile(t, 9, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		two := sketch.NewLimiter(limits[0], options[int](3, 1<<12))
+		exact := keyed.New[int](limits[0], keyed.Options[int]{Name: "zone"})
+		twos, exacts := two.With(limits[1]), exact.With(limits[1])
+		now := start
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			now += time.Duration(rapid.IntRange(0, 500).Draw(t, "ms")) * time.Millisecond
+			two, exact := two, exact
+			if rapid.Bool().Draw(t, "other limit") {
+				two, exact = twos, exacts
+			}
+			key := rapid.IntRange(0, 9).Draw(t, "key")
+			n := rapid.Uint64Range(0, 8).Draw(t, "n")
+			got, want := two.Take(key, n, now), exact.Take(key, n, now)
+			if got.WithUndo(0, 0) != want.WithUndo(0, 0) {
+				t.Fatalf("%d units of key %d: %+v, want %+v", n, key, got, want)
+			}
+			if rapid.Bool().Draw(t, "refund") && two.Refund(key, got, now) != exact.Refund(key, want, now) {
+				t.Fatalf("refund of %+v", got)
+			}
+		}
+		if c := two.Counters(); c.Keys > 3 || c.EvictedLive != 0 {
+			t.Fatalf("counted %+v", c)
+		}
+	})
+}
+
+// Whoever is forgotten is counted, in whichever tier he was.
+func TestLimiterCountsWhoIsForgotten(t *testing.T) {
+	s := sketch.NewLimiter(leaky(t, "1r/s", 9), options[int](1000, 1))
+	s.Take(1, 10, start)
+	s.Take(2, 1, start)
+	for key := range 10_000 { // all of them drain the hour before the next comes
+		s.Take(3+key, uint64(1+key%2*9), start+time.Duration(1+key)*time.Hour)
+	}
+	c := s.Counters()
+	// What is not forgotten has one of 4*128 cells or an exact bucket.
+	if c.EvictedLive != 0 || c.EvictedDrained+c.Keys > 10_002 || c.EvictedDrained+c.Keys < 10_002-512 {
+		t.Errorf("counted %+v", c)
+	}
+}
+
+// A result of what was not charged takes back nothing, though others were charged as much.
+func TestPeekedIsNotRefunded(t *testing.T) {
+	s := sketch.NewLimiter(leaky(t, "1r/h", 9), options[string](10, 1))
+	for _, n := range []uint64{1, 6} { // in the first tier, in the second
+		peeked := s.Peek("a", n, start)
+		r := s.Take("a", n, start)
+		if s.Refund("a", peeked, start) || !s.Refund("a", r, start) || s.Peek("a", n, start).Remaining != r.Remaining {
+			t.Errorf("of %d units something else is refunded than what was charged", n)
+		}
+		s.Take("a", n, start)
 	}
 }
 
 func TestLimiterWith(t *testing.T) {
-	r, err := notation.ParseRequests("1r/s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := limit.CompileLeaky([]limit.LeakySpec{{Rate: r, Burst: 9}, {Rate: r, Burst: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := compile(t, 9, 2)
 	wide := sketch.NewLimiter(l[0], options[string](10, 1))
 	narrow := wide.With(l[1])
 	wide.Take("a", 5, start)

@@ -54,35 +54,38 @@ func (l *Limiter[K]) charge(key K, p keyed.Place, n uint64, now time.Duration) l
 	at := l.exact.Advance(p, now)
 	c := l.lineOf(p.Hash).find(p.Hash)
 	if c == nil {
-		return l.chargeExact(key, p, n, now)
+		return l.chargeExact(key, p, n, now, at)
 	}
 	r := l.take(&c.state, n, at)
 	if r.Allowed {
-		l.allowed.Add(1)
+		l.tallyOf(p.Hash).allowed.Add(1)
 		if state := c.state; l.leaky.Debt(state, at) > l.light {
 			*c = cell{}
-			l.exact.SetState(key, p, state, now)
+			l.exact.Add(key, p, state, now)
 		}
 	}
 	return r
 }
 
-// chargeExact charges a key that has no cell: it has an exact bucket or none.
-func (l *Limiter[K]) chargeExact(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
-	at := l.exact.Advance(p, now)
-	state, isKept := l.exact.State(key, p, now)
+// chargeExact charges a key that has no cell: it has an exact bucket or none. at is what now stands for.
+func (l *Limiter[K]) chargeExact(key K, p keyed.Place, n uint64, now, at time.Duration) limit.Result {
+	if state := l.exact.State(key, p); state != nil {
+		r := l.take(state, n, at)
+		if r.Allowed {
+			l.tallyOf(p.Hash).allowed.Add(1)
+		}
+		return r
+	}
+	state := l.leaky.Fresh(at)
 	r := l.take(&state, n, at)
 	if !r.Allowed {
 		return r
 	}
-	l.allowed.Add(1)
-	if n == 0 {
-		return r
+	l.tallyOf(p.Hash).allowed.Add(1)
+	isLight := l.leaky.Debt(state, at) <= l.light
+	if n > 0 && !(isLight && l.keepLight(p.Hash, state, at)) {
+		l.exact.Add(key, p, state, now)
 	}
-	if !isKept && l.leaky.Debt(state, at) <= l.light && l.keepLight(p.Hash, state, at) {
-		return r
-	}
-	l.exact.SetState(key, p, state, now)
 	return r
 }
 
@@ -92,11 +95,16 @@ func (t *tiers[K]) keepLight(hash uint64, state limit.State, at time.Duration) b
 	if owes > 0 {
 		return false
 	}
+	t.fill(c, hash, state)
+	return true
+}
+
+// fill gives a key a cell that owes nothing.
+func (t *tiers[K]) fill(c *cell, hash uint64, state limit.State) {
 	if c.tag != 0 {
-		t.drained.Add(1)
+		t.tallyOf(hash).drained.Add(1)
 	}
 	*c = cell{tagOf(hash), state}
-	return true
 }
 
 // demote takes back a key that had to leave the second tier. Of it and the keys in its line the
@@ -104,17 +112,18 @@ func (t *tiers[K]) keepLight(hash uint64, state limit.State, at time.Duration) b
 func (t *tiers[K]) demote(hash uint64, state limit.State, at time.Duration) {
 	debt := t.debtAt(at)
 	c, owes := t.lineOf(hash).least(debt)
-	if owes > 0 {
-		t.lost.Add(1)
-		if debt(state) <= owes {
-			return
-		}
+	if owes <= 0 {
+		t.fill(c, hash, state)
+		return
 	}
-	*c = cell{tagOf(hash), state}
+	t.tallyOf(hash).lost.Add(1)
+	if debt(state) > owes {
+		*c = cell{tagOf(hash), state}
+	}
 }
 
 func (t *tiers[K]) debtAt(at time.Duration) func(limit.State) time.Duration {
-	return func(s limit.State) time.Duration { return t.leaky.Debt(s, at) }
+	return func(s limit.State) time.Duration { return t.first.Debt(s, at) }
 }
 
 func (l *Limiter[K]) take(s *limit.State, n uint64, at time.Duration) limit.Result {
