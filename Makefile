@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 GO ?= go
 BIN := bin/headgate
+# A module of its own: what it compares with is no dependency of headgate.
+BENCH := test/bench
 PREFIX ?= /usr/local
 UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/headgate.service
 # As root the tests must not skip what needs root.
@@ -13,7 +15,7 @@ export HEADGATE_REQUIRE_ROOT := $(if $(filter 0,$(shell id -u)),1,)
 
 .PHONY: help
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/headgate; needs only Go
@@ -28,10 +30,13 @@ test: ## Run all tests; as root those on the real kernel too
 	@[ "$$(id -u)" = 0 ] || echo "not root: the tests on the real kernel are left out; sudo make test runs them"
 	$(GO) vet ./...
 	$(GO) test -timeout 9m ./...
+	$(GO) -C $(BENCH) vet ./...
+	$(GO) -C $(BENCH) test -timeout 9m ./...
 
 .PHONY: race
 race: ## Run all tests with the race detector (root)
 	$(GO) test -race -timeout 15m ./...
+	$(GO) -C $(BENCH) test -race -timeout 15m ./...
 
 .PHONY: fuzz
 fuzz: ## Fuzz each parser of outside input for 20 seconds (root)
@@ -42,25 +47,35 @@ fuzz: ## Fuzz each parser of outside input for 20 seconds (root)
 	done
 
 .PHONY: bench
-bench: ## Measure ns per packet and packets a second, as ratios in one run (root)
-	$(GO) run ./test/bench
+bench: bench-packets bench-requests ## Measure packets (root) and HTTP requests, as ratios in one run
+
+.PHONY: bench-packets
+bench-packets: ## Measure ns per packet and packets a second (root)
+	$(GO) -C $(BENCH) run ./packets
+
+.PHONY: bench-requests
+bench-requests: ## Measure ns and bytes of limits by key, beside other limiters; needs 8 GB, takes minutes
+	$(GO) -C $(BENCH) run ./requests
 
 .PHONY: generate
-generate: ## Compile the BPF programs and remake what is generated; needs clang-19 and llvm-19
+generate: ## Compile the BPF programs and remake what is generated; needs clang-19, llvm-19 and lld-19
 	$(GO) generate ./...
+	$(GO) -C $(BENCH) generate ./...
 
 .PHONY: format
 format: ## Format Go and C; needs clang-format-19
-	gofmt -w bpf cmd loader maps userspace test
+	gofmt -w bpf cmd examples loader maps userspace test
 	clang-format-19 -i bpf/headgate.c bpf/include/*.h $$(find test -name '*.c')
 
 .PHONY: lint
 lint: ## Check format, vet, and the linter's rules; needs clang-format-19
-	@test -z "$$(gofmt -l bpf cmd loader maps userspace test | tee /dev/stderr)"
+	@test -z "$$(gofmt -l bpf cmd examples loader maps userspace test | tee /dev/stderr)"
 	clang-format-19 --dry-run --Werror bpf/headgate.c bpf/include/*.h $$(find test -name '*.c')
 	GOOS=darwin $(GO) vet ./...
+	GOOS=darwin $(GO) -C $(BENCH) vet ./...
 	cd .ci/tools && $(GO) build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	./bin/golangci-lint run ./...
+	cd $(BENCH) && ../../bin/golangci-lint run ./...
 
 .PHONY: man
 man: build ## Write the man pages to docs/man

@@ -1,4 +1,4 @@
-// Package report turns the measurements of the benchmark into figures, and those into a table,
+// Package report turns the measurements of the benchmarks into figures, and those into a table,
 // JSON, and a plot. It measures nothing itself, and runs everywhere.
 package report
 
@@ -6,74 +6,52 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
+	"unicode/utf8"
 )
-
-// Report is one run of the benchmark.
-type Report struct {
-	Host     Host      `json:"host"`
-	Rounds   int       `json:"rounds"` // samples per case
-	Repeat   int       `json:"repeat"` // packets per sample
-	Cases    []Case    `json:"cases"`
-	Flows    []Flow    `json:"flows"`
-	Verdicts []Verdict `json:"verdicts"`
-}
 
 // Host says where and when the run was.
 type Host struct {
 	Kernel string    `json:"kernel"`
 	CPU    string    `json:"cpu"`
 	CPUs   int       `json:"cpus"`
+	Go     string    `json:"go"` // the compiler's version
 	Time   time.Time `json:"time"`
 }
 
-// Case is what one program costs per packet, in ns.
-type Case struct {
-	Name     string  `json:"name"`
-	Baseline bool    `json:"baseline"` // not headgate, but what it is compared with
-	Min      float64 `json:"min_ns"`
-	Median   float64 `json:"median_ns"`
-	Net      float64 `json:"net_ns"` // Min, without what it costs to change the packet's source
-	Ratio    float64 `json:"ratio"`  // of Net to that of noop
+// String returns where the run was, and the day.
+func (h Host) String() string {
+	return fmt.Sprintf("%s, %s, %s", h.Kernel, h.CPU, h.Time.Format(time.DateOnly))
 }
 
-// Flow is how many packets a second arrive over a veth pair.
-type Flow struct {
-	Name    string  `json:"name"`
-	Packets float64 `json:"packets_per_second"` // the most of all rounds
-	Median  float64 `json:"median_packets_per_second"`
-	Ratio   float64 `json:"ratio"` // of Packets to those of the first flow
+func (h Host) write(w io.Writer) {
+	fmt.Fprintf(w, "kernel  %s\n", h.Kernel)
+	fmt.Fprintf(w, "CPU     %d x %s\n", h.CPUs, h.CPU)
+	fmt.Fprintf(w, "Go      %s\n", h.Go)
+	fmt.Fprintf(w, "date    %s\n", h.Time.Format(time.RFC3339))
 }
 
-// Verdict compares a figure with what it may be at most.
-type Verdict struct {
-	Claim string  `json:"claim"`
-	Value float64 `json:"value"`
-	Bound float64 `json:"bound"`
-	Basis string  `json:"basis"` // how Bound comes about
-	Unit  string  `json:"unit"`
-	Met   bool    `json:"met"`
-}
-
-// AtMost returns the verdict on a value that may be at most bound.
-func AtMost(claim string, value, bound float64, basis, unit string) Verdict {
-	return Verdict{Claim: claim, Value: value, Bound: bound, Basis: basis, Unit: unit, Met: value <= bound}
-}
-
-// String returns the verdict as a line of text.
-func (v Verdict) String() string {
-	met := "met"
-	if !v.Met {
-		met = "not met"
-	}
-	return fmt.Sprintf("%s: %.2f %s, bound %s = %.2f %s: %s",
-		v.Claim, v.Value, v.Unit, v.Basis, v.Bound, v.Unit, met)
-}
-
-// WriteJSON writes the report as one indented JSON object.
-func (r *Report) WriteJSON(w io.Writer) error {
+func writeJSON(w io.Writer, report any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return e.Encode(report)
+}
+
+// width returns how many columns the longest of the rows' names takes, or least.
+func width[T any](least int, rows []T, name func(T) string) int {
+	for _, row := range rows {
+		least = max(least, utf8.RuneCountInString(name(row)))
+	}
+	return least
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
 }

@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "bench: needs Linux: it runs XDP programs")
+	fmt.Fprintln(os.Stderr, "packets: needs Linux: it runs XDP programs")
 	os.Exit(1)
 }

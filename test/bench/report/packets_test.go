@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func example() *Report {
-	return &Report{
+func example() *Packets {
+	return &Packets{
 		Host: Host{
-			Kernel: "6.18.0", CPU: "Example <1> & Co", CPUs: 2,
+			Kernel: "Linux 6.18.0", CPU: "Example <1> & Co", CPUs: 2, Go: "go1.26",
 			Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		},
 		Rounds: 30, Repeat: 400_000,
@@ -35,8 +35,9 @@ func example() *Report {
 }
 
 func TestWriteTable(t *testing.T) {
-	const want = `kernel  6.18.0
+	const want = `kernel  Linux 6.18.0
 CPU     2 x Example <1> & Co
+Go      go1.26
 date    2026-01-02T03:04:05Z
 method  30 rounds, each of 400000 packets per program
 
@@ -85,7 +86,7 @@ func TestWriteJSON(t *testing.T) {
 	if err := example().WriteJSON(&b); err != nil {
 		t.Fatal(err)
 	}
-	var got Report
+	var got Packets
 	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ type image struct {
 	Texts []element `xml:"text"`
 }
 
-func draw(t *testing.T, r *Report) image {
+func draw(t *testing.T, r interface{ WriteSVG(io.Writer) error }) image {
 	t.Helper()
 	var b strings.Builder
 	if err := r.WriteSVG(&b); err != nil {
@@ -154,10 +155,10 @@ func TestWriteSVG(t *testing.T) {
 }
 
 func TestWriteSVGEdges(t *testing.T) {
-	if i := draw(t, &Report{}); len(i.Rects) != 1 || len(i.Lines) != 0 {
+	if i := draw(t, &Packets{}); len(i.Rects) != 1 || len(i.Lines) != 0 {
 		t.Errorf("empty report: %d rectangles and %d lines, want only the card", len(i.Rects), len(i.Lines))
 	}
-	below := &Report{Cases: []Case{{Name: "below 0", Net: -1}}}
+	below := &Packets{Cases: []Case{{Name: "below 0", Net: -1}}}
 	if i := draw(t, below); i.Rects[1].Width != 0 {
 		t.Errorf("bar of -1 ns is %v wide, want 0", i.Rects[1].Width)
 	}

@@ -26,14 +26,14 @@ func main() {
 		err = run(o, os.Stdout, os.Stderr)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+		fmt.Fprintln(os.Stderr, "packets:", err)
 		os.Exit(1)
 	}
 }
 
 func parse(args []string, usage io.Writer) (options, error) {
 	var o options
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags := flag.NewFlagSet("packets", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.BoolVar(&o.quick, "quick", false, "few rounds: in seconds, and not exact")
 	flags.StringVar(&o.output, "o", "table", "print a `format`: table or json")
@@ -69,7 +69,7 @@ func run(o options, out, progress io.Writer) error {
 	return r.WriteTable(out)
 }
 
-func writeSVG(name string, r *report.Report) error {
+func writeSVG(name string, r *report.Packets) error {
 	file, err := os.Create(name)
 	if err != nil {
 		return err

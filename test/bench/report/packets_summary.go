@@ -63,12 +63,3 @@ func minOf(samples []Sample, name string) float64 {
 	}
 	return slices.Min(samples[i].NS)
 }
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
-}

@@ -1,8 +1,8 @@
-// Command bench measures what headgate costs: ns per packet by running its program on one frame
+// Command packets measures what headgate costs: ns per packet by running its program on one frame
 // many times over, and packets a second over a veth pair. It needs root, works in network
 // namespaces of its own, and leaves nothing behind.
 //
-//	go run ./test/bench [-quick] [-o table|json] [-svg FILE]
+//	go run ./packets [-quick] [-o table|json] [-svg FILE]
 //
 // All programs take turns in each round, so that what disturbs the machine disturbs all alike,
 // and the minimum over the rounds is what a program costs undisturbed. Time is the CPU time of

@@ -5,11 +5,11 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/headgate/headgate/test/bench/host"
 	"github.com/headgate/headgate/test/bench/report"
 )
 
@@ -31,16 +31,16 @@ func planFor(quick bool) plan {
 // loadBound is how long loading the limiter may take.
 const loadBound = 2 * time.Second
 
-func measureAll(p plan, progress io.Writer) (*report.Report, error) {
+func measureAll(p plan, progress io.Writer) (*report.Packets, error) {
 	runtime.LockOSThread() // threadTime is of this thread
 	defer runtime.UnlockOSThread()
 
-	host, err := readHost()
+	on, err := host.Read()
 	if err != nil {
 		return nil, err
 	}
-	r := &report.Report{Host: host, Rounds: p.rounds, Repeat: p.repeat}
-	fmt.Fprintln(progress, "bench: loading")
+	r := &report.Packets{Host: on, Rounds: p.rounds, Repeat: p.repeat}
+	fmt.Fprintln(progress, "packets: loading")
 	load, err := measureLoad(p.loads)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func measureAll(p plan, progress io.Writer) (*report.Report, error) {
 	if r.Cases, err = measureCases(p, progress); err != nil {
 		return nil, err
 	}
-	fmt.Fprintln(progress, "bench: veth pairs")
+	fmt.Fprintln(progress, "packets: veth pairs")
 	if r.Flows, err = measureFlows(p); err != nil {
 		return nil, err
 	}
@@ -82,13 +82,13 @@ func measureCases(p plan, progress io.Writer) ([]report.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintln(progress, "bench: warming up")
+	fmt.Fprintln(progress, "packets: warming up")
 	for _, c := range cases {
 		if _, err := c.run(max(c.sources*p.warmUp, p.repeat)); err != nil {
 			return nil, err
 		}
 	}
-	fmt.Fprintf(progress, "bench: %d programs in %d rounds\n", len(cases), p.rounds)
+	fmt.Fprintf(progress, "packets: %d programs in %d rounds\n", len(cases), p.rounds)
 	samples, err := sample(cases, p)
 	if err != nil {
 		return nil, err
@@ -158,22 +158,4 @@ func threadTime() (time.Duration, error) {
 		return 0, fmt.Errorf("read the CPU time of the thread: %w", err)
 	}
 	return time.Duration(t.Nano()), nil
-}
-
-func readHost() (report.Host, error) {
-	var name unix.Utsname
-	if err := unix.Uname(&name); err != nil {
-		return report.Host{}, fmt.Errorf("read the kernel's version: %w", err)
-	}
-	cpu, err := readCPU("/proc/cpuinfo")
-	if err != nil {
-		return report.Host{}, err
-	}
-	release := name.Release[:max(slices.Index(name.Release[:], 0), 0)]
-	return report.Host{
-		Kernel: string(release),
-		CPU:    cpu,
-		CPUs:   runtime.NumCPU(),
-		Time:   time.Now().UTC().Truncate(time.Second),
-	}, nil
 }

@@ -6,9 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,22 +38,6 @@ func TestParseErrors(t *testing.T) {
 	}
 	if _, err := parse([]string{"-h"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("parse(-h): got error %v, want %v", err, flag.ErrHelp)
-	}
-}
-
-func TestReadCPU(t *testing.T) {
-	tests := map[string]string{
-		"processor\t: 0\nmodel name\t: A  CPU @ 1GHz\nmodel name\t: B\n": "A CPU @ 1GHz",
-		"processor\t: 0\nBogoMIPS\t: 50.00\n":                            runtime.GOARCH,
-	}
-	for text, want := range tests {
-		file := filepath.Join(t.TempDir(), "cpuinfo")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := readCPU(file); got != want || err != nil {
-			t.Errorf("readCPU of %q = %q, %v, want %q", text, got, err, want)
-		}
 	}
 }
 

@@ -1,0 +1,29 @@
+module github.com/headgate/headgate/test/bench
+
+go 1.26.0
+
+replace github.com/headgate/headgate => ../..
+
+require (
+	github.com/cilium/ebpf v0.22.0
+	github.com/didip/tollbooth/v8 v8.0.1
+	github.com/google/go-cmp v0.7.0
+	github.com/headgate/headgate v0.0.0-00010101000000-000000000000
+	github.com/sethvargo/go-limiter v0.7.1
+	github.com/throttled/throttled/v2 v2.15.0
+	github.com/ulule/limiter/v3 v3.11.2
+	github.com/vishvananda/netlink v1.3.1
+	go.uber.org/ratelimit v0.3.1
+	golang.org/x/sys v0.50.0
+	golang.org/x/time v0.16.0
+)
+
+require (
+	github.com/benbjohnson/clock v1.3.0 // indirect
+	github.com/go-pkgz/expirable-cache/v3 v3.0.0 // indirect
+	github.com/hashicorp/golang-lru v0.5.4 // indirect
+	github.com/pkg/errors v0.9.1 // indirect
+	github.com/vishvananda/netns v0.0.5 // indirect
+)
+
+tool github.com/cilium/ebpf/cmd/bpf2go

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+
+	"github.com/headgate/headgate/test/bench/limiters"
+	"github.com/headgate/headgate/test/bench/report"
+)
+
+// options are what the command line says.
+type options struct {
+	quick  bool
+	output string // "table" or "json"
+	svg    string // file name, or ""
+	only   string // a regular expression
+	worker string // the name of a subject: this is a process that measures it
+}
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	switch {
+	case err != nil:
+	case o.worker != "":
+		err = serve(o.worker, pipe{os.Stdin, os.Stdout})
+	default:
+		err = run(o, os.Stdout, os.Stderr)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "requests:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, usage io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("requests", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.BoolVar(&o.quick, "quick", false, "few keys and rounds: in seconds, and not exact")
+	flags.StringVar(&o.output, "o", "table", "print a `format`: table or json")
+	flags.StringVar(&o.svg, "svg", "", "write a plot to this `file` too")
+	flags.StringVar(&o.only, "only", "", "compare only limiters whose names match this `regexp`")
+	flags.StringVar(&o.worker, "worker", "", "measure this `limiter` as told on the standard input; for the program itself")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unknown argument %q; there are only flags", flags.Arg(0))
+	}
+	if o.output != "table" && o.output != "json" {
+		return o, fmt.Errorf("output format %q: use table or json", o.output)
+	}
+	if _, err := regexp.Compile(o.only); err != nil {
+		return o, fmt.Errorf("-only: %w", err)
+	}
+	return o, nil
+}
+
+func run(o options, out, progress io.Writer) error {
+	b := &bench{plan: planFor(o.quick), subjects: o.subjects(), start: startProcess, progress: progress}
+	r, err := b.run()
+	if err != nil {
+		return err
+	}
+	if o.svg != "" {
+		if err := writeSVG(o.svg, r); err != nil {
+			return err
+		}
+	}
+	if o.output == "json" {
+		return r.WriteJSON(out)
+	}
+	return r.WriteTable(out)
+}
+
+// subjects returns those that are asked for, and always the one that the others are compared with.
+func (o options) subjects() []limiters.Subject {
+	only := regexp.MustCompile(o.only)
+	var some []limiters.Subject
+	for _, s := range limiters.Subjects() {
+		if s.Name == limiters.Reference || only.MatchString(s.Name) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+func writeSVG(name string, r *report.Requests) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.WriteSVG(file), file.Close())
+}
