@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vishvananda/netlink"
 
@@ -18,10 +17,6 @@ import (
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
 )
-
-// commandLimit is how long one command of a document may take before it counts as one that never
-// ends.
-const commandLimit = 30 * time.Second
 
 // TestCommands runs the headgate commands in the console blocks of every document, in their order,
 // on a machine made for each document: a namespace with eth0 and eth1, and a default gateway behind
@@ -39,9 +34,11 @@ func TestCommands(t *testing.T) {
 				return
 			}
 			m := newMachine(t, bin)
+			var new edits
 			for _, b := range all {
-				m.try(t, path, b)
+				m.try(t, path, b, &new)
 			}
+			new.apply(t, path)
 		})
 	}
 }
@@ -81,6 +78,9 @@ func newMachine(tb testing.TB, bin string) *machine {
 	if err := os.WriteFile(filepath.Join(dir, "blocklist.txt"), list, 0o600); err != nil {
 		tb.Fatal(err)
 	}
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))); err != nil {
+		tb.Fatal(err)
+	}
 	return &machine{
 		namespace: far,
 		dir:       dir,
@@ -108,10 +108,11 @@ func addGateway() error {
 	return netlink.RouteAdd(&netlink.Route{LinkIndex: eth0.Attrs().Index, Gw: net.IPv4(192, 0, 2, 2)})
 }
 
-// try runs the commands of a block that call headgate, and compares what it says to compare.
-func (m *machine) try(t *testing.T, path string, b block) {
+// try runs the commands of a block that call headgate, and compares what it says to compare. What they
+// print now is added to new.
+func (m *machine) try(t *testing.T, path string, b block, new *edits) {
 	t.Helper()
-	if b.skip != "" {
+	if b.skip != "" || b.server != "" {
 		return
 	}
 	for _, c := range b.commands {
@@ -125,7 +126,10 @@ func (m *machine) try(t *testing.T, path string, b block) {
 		if exit != b.exit {
 			t.Errorf("%s:%d: %s: exit code %d, want %d\n%s", path, c.line, c.text, exit, b.exit, out)
 		}
-		if b.output && out != c.shows {
+		if b.output {
+			new.add(c, out)
+		}
+		if b.output && out != c.shows && !*update {
 			t.Errorf("%s:%d: %s: prints\n%s\nbut the document shows\n%s", path, c.line, c.text, out, c.shows)
 		}
 	}

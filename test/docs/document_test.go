@@ -8,22 +8,31 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // root is the project's directory, seen from this package's.
 const root = "../.."
+
+// commandLimit is how long one command of a document may take before it counts as one that never
+// ends.
+const commandLimit = 30 * time.Second
 
 // block is one console block of a document. A comment of the form
 //
 //	<!-- test: skip REASON -->
 //	<!-- test: exit 1, output -->
 //
+//	<!-- test: server examples/server -c examples/login.yaml -->
+//
 // in the line before it says what is special: that it is not run, the exit code of its commands
-// where that is not 0, and that what they print is compared with what the block shows.
+// where that is not 0, and that what they print is compared with what the block shows; or that its
+// commands are curl's, to an example that is started for the block.
 type block struct {
 	skip     string
 	exit     int
 	output   bool
+	server   string
 	commands []command
 }
 
@@ -90,11 +99,15 @@ func parseComment(line string) (block, error) {
 		b.skip = reason
 		return b, nil
 	}
+	if server, ok := strings.CutPrefix(text, "server "); ok {
+		b.server = server
+		return b, nil
+	}
 	for word := range strings.SplitSeq(text, ", ") {
 		if word == "output" {
 			b.output = true
 		} else if _, err := fmt.Sscanf(word, "exit %d", &b.exit); err != nil {
-			return b, fmt.Errorf("%q: use skip REASON, exit N or output", word)
+			return b, fmt.Errorf("%q: use skip REASON, server COMMAND, exit N or output", word)
 		}
 	}
 	return b, nil
@@ -104,7 +117,7 @@ func parseComment(line string) (block, error) {
 func documents(tb testing.TB) []string {
 	tb.Helper()
 	var paths []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md", "examples/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			tb.Fatal(err)
@@ -130,6 +143,7 @@ func TestBlocks(t *testing.T) {
 	text := "```console\n$ headgate version\nv1\n$ ls\n```\n" +
 		"<!-- test: exit 1, output -->\n```console\n$ headgate x\n```\n" +
 		"<!-- test: skip it never ends -->\n```console\n$ headgate events\n```\n" +
+		"<!-- test: server examples/perip -->\n```console\n$ curl x\n```\n" +
 		"```sh\n$ headgate y\n```\n"
 	got, err := blocks(text)
 	if err != nil {
@@ -139,6 +153,7 @@ func TestBlocks(t *testing.T) {
 		{commands: []command{{2, "headgate version", "v1\n"}, {4, "ls", ""}}},
 		{exit: 1, output: true, commands: []command{{8, "headgate x", ""}}},
 		{skip: "it never ends", commands: []command{{12, "headgate events", ""}}},
+		{server: "examples/perip", commands: []command{{16, "curl x", ""}}},
 	}
 	if !slices.EqualFunc(got, want, equalBlocks) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -151,5 +166,5 @@ func TestBlocks(t *testing.T) {
 }
 
 func equalBlocks(a, b block) bool {
-	return a.skip == b.skip && a.exit == b.exit && a.output == b.output && slices.Equal(a.commands, b.commands)
+	return a.skip == b.skip && a.exit == b.exit && a.output == b.output && a.server == b.server && slices.Equal(a.commands, b.commands)
 }
