@@ -19,14 +19,13 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, path := range append(paths, "testdata/example.yaml") {
+	for _, path := range append(paths, "testdata/example.yaml", "testdata/full.yaml") {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(data)
 	}
-	f.Add([]byte(full))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := config.Parse("FILE", data)
 		if err != nil {

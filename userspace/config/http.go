@@ -87,13 +87,13 @@ type Zone struct {
 	Algorithm Algorithm
 	Quota     Quota  // zero for Concurrent
 	Slots     uint64 // requests at a time, for Concurrent
-	// MaxKeys bounds the keys that are remembered; 0 for Concurrent, which
-	// remembers those of requests under way.
+	// MaxKeys bounds the keys that are remembered, in windows of different lengths those of each
+	// length; 0 for Concurrent, which remembers those of requests under way.
 	MaxKeys int
 	// IPv4Prefix and IPv6Prefix, if not 0, are used for the ip part of this zone's key in
 	// place of those of ClientIP, so that a zone can limit whole networks.
 	IPv4Prefix, IPv6Prefix int
-	Overrides              []Override // the first that matches decides
+	Overrides              []Override // the first that matches decides; none for Nginx
 	Allow                  []Value    // keys that the zone does not limit
 	Line                   int        // in the file, of the zone's name
 }

@@ -13,6 +13,10 @@ func (s *section) readOverrides(z *zone, m mapping) {
 	if !v.given() {
 		return
 	}
+	if z.Algorithm == Nginx {
+		v.fail("to nginx all keys of a zone have one rate; remove overrides, or use algorithm: leaky")
+		return
+	}
 	limit := "rate: 100r/s"
 	if z.Algorithm == Concurrent {
 		limit = "concurrent: 100"
@@ -135,7 +139,7 @@ func (s *section) readValuePart(z *zone, k KeyPart, v value) (ValuePart, bool) {
 	case KeyHost:
 		text, ok = v.host(text)
 	case KeyPath:
-		ok = v.checkPath(text)
+		ok = v.checkPath(text, "")
 	case KeyMethod:
 		text, ok = v.method()
 	case KeyConst:

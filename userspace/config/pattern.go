@@ -68,7 +68,7 @@ func (v value) pathPattern(text string) Pattern {
 	switch {
 	case strings.Contains(begin, "*"):
 		v.fail(`%.40q: a * stands only at the end; use "~ ^%.80s$"`, text, asExpression(text))
-	case !v.checkPath(begin):
+	case star && !v.checkPath(begin, "x"), !star && !v.checkPath(text, ""):
 	case star:
 		return Pattern{Prefix: begin}
 	default:
@@ -77,8 +77,8 @@ func (v value) pathPattern(text string) Pattern {
 	return Pattern{}
 }
 
-// checkPath looks for what is never in the path of a request.
-func (v value) checkPath(text string) bool {
+// checkPath looks for what is never in the path of a request, also if rest follows.
+func (v value) checkPath(text, rest string) bool {
 	path, _, query := strings.Cut(text, "?")
 	decoded, err := url.PathUnescape(text)
 	switch {
@@ -88,7 +88,7 @@ func (v value) checkPath(text string) bool {
 		v.fail("%.40q has a query, and only the path is looked at; use %.40s", text, path)
 	case err == nil && decoded != text:
 		v.fail("%.40q: paths are looked at decoded; use %.40q", text, decoded)
-	case strings.Contains(text, "//"), strings.Contains(text, "/./"), strings.Contains(text, "/../"):
+	case cleanPath(text+rest) != text+rest:
 		v.fail("%.40q: paths are looked at without empty and dotted parts; use %.40s", text, cleanPath(text))
 	default:
 		return true
@@ -96,11 +96,14 @@ func (v value) checkPath(text string) bool {
 	return false
 }
 
-// cleanPath is path.Clean, but for a slash at the end, which is kept.
+// cleanPath is path.Clean, but for a slash at the end, which is kept, and comes of "." and ".." there.
 func cleanPath(text string) string {
 	clean := path.Clean(text)
-	if strings.HasSuffix(text, "/") && clean != "/" {
-		clean += "/"
+	switch text[strings.LastIndexByte(text, '/')+1:] {
+	case "", ".", "..":
+		if clean != "/" {
+			clean += "/"
+		}
 	}
 	return clean
 }

@@ -9,7 +9,7 @@ import (
 // with more are made by programs, and comparing all would take long.
 const mostCompared = 2000
 
-// checkRules warns of rules that are never looked at.
+// checkRules warns of rules that are never looked at, and of those that are got around by HEAD.
 func (s *section) checkRules() {
 	if len(s.Rules) > mostCompared {
 		return
@@ -20,7 +20,20 @@ func (s *section) checkRules() {
 			s.rules[i].warn("never looked at, as the rule in line %d matches all that this one does; move this one above it, or add continue: true to that",
 				s.Rules[j].Line)
 		}
+		if s.leavesOutHead(r) {
+			s.rules[i].warn("no rule matches HEAD requests for what this one limits, and servers run the same code for them as for GET; add HEAD to its method")
+		}
 	}
+}
+
+// leavesOutHead reports whether r limits GET, and no rule says anything of HEAD.
+func (s *section) leavesOutHead(r Rule) bool {
+	if len(r.Limits) == 0 || !slices.Contains(r.Match.Method, "GET") {
+		return false
+	}
+	head := r.Match
+	head.Method = []string{"HEAD"}
+	return !slices.ContainsFunc(s.Rules, func(o Rule) bool { return o.Match.covers(head) })
 }
 
 // covers reports whether m matches all that o does. It may be false although m does.

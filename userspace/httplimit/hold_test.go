@@ -296,3 +296,26 @@ func TestWriterKeeps(t *testing.T) {
 		})
 	}
 }
+
+// A writer that flushes still does when the Hijacker behind it is watched.
+func TestWriterKeepsFlusher(t *testing.T) {
+	for _, flushes := range []bool{false, true} {
+		sl := newSlots(1)
+		h := sl.around(func(w http.ResponseWriter, _ *http.Request) {
+			f, ok := w.(http.Flusher)
+			if ok != flushes {
+				t.Errorf("Flusher %t, want %t", ok, flushes)
+			}
+			if ok {
+				f.Flush()
+			}
+		})
+		s := serve(t, http1, inFront(func(w http.ResponseWriter) http.ResponseWriter {
+			if flushes {
+				return flushUnwrapper{unwrapper{w}, w.(http.Flusher)}
+			}
+			return unwrapper{w}
+		})(h))
+		s.get("/")
+	}
+}

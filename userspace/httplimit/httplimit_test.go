@@ -3,7 +3,9 @@ package httplimit_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dunglas/httpsfv"
@@ -198,7 +200,8 @@ func TestNever(t *testing.T) {
 	checkHeader(t, res, "Retry-After", "")
 }
 
-func TestPerIP(t *testing.T) {
+// A limit for each address takes a line, and no service.
+func TestCase25PerIP(t *testing.T) {
 	for _, c := range []struct {
 		quota string
 		burst uint64
@@ -222,4 +225,39 @@ func TestPerIP(t *testing.T) {
 	}
 	checkHeader(t, res, "RateLimit-Policy", `"perip";q=3;w=6`)
 	checkHeader(t, res, "Retry-After", "2")
+}
+
+// Of PerIP's burst nothing waits, and an IPv6 client is its /64.
+func TestPerIPByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		perIP, err := httplimit.PerIP("1r/m", 1, options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limited, began := perIP(new(passing)), time.Now()
+		for i, want := range []int{200, 200, 429} {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.RemoteAddr = fmt.Sprintf("[2001:db8::%d]:1", i)
+			w := httptest.NewRecorder()
+			if limited.ServeHTTP(w, r); w.Code != want || time.Since(began) != 0 {
+				t.Errorf("status %d of request %d after %v, want %d at once", w.Code, i, time.Since(began), want)
+			}
+		}
+	})
+}
+
+// Who has no address is not limited by it.
+func TestPerIPWithoutAddress(t *testing.T) {
+	perIP, err := httplimit.PerIP("1r/m", 0, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = "@"
+		w := httptest.NewRecorder()
+		if perIP(new(passing)).ServeHTTP(w, r); w.Code != http.StatusOK || w.Header().Get("RateLimit") != "" {
+			t.Errorf("status %d, RateLimit %q", w.Code, w.Header().Get("RateLimit"))
+		}
+	}
 }

@@ -14,8 +14,8 @@ import (
 
 // PerIP returns middleware that limits each client to quota (10r/s, 30r/m, 100r/h) and burst requests
 // more at one instant. A client is the address of the TCP peer, of an IPv6 one its /64;
-// headers that the client writes do not matter. It remembers at most 100,000 clients. An error
-// says what is wrong with the quota or the burst.
+// headers that the client writes do not matter. Who has no address, as on a Unix socket, is not limited.
+// It remembers at most 100,000 clients. An error says what is wrong with the quota or the burst.
 func PerIP(quota string, burst uint64, o Options) (func(http.Handler) http.Handler, error) {
 	count, per, err := rate.ParseQuota(quota)
 	if err != nil {

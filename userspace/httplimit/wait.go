@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -23,15 +24,23 @@ func wait(r *http.Request, delay time.Duration) bool {
 
 // readAhead begins to read the body of an HTTP/1 request if it is small. Only when net/http has read all of
 // a body does it look whether the client is still there.
+//
+// It leaves alone what is around a body, since that may do more than read, at a time when somebody else is at it:
+// http.MaxBytesReader sets header fields of the response, and the server's own reader of a body that the client holds
+// back sends 100 Continue.
 func readAhead(r *http.Request) {
 	n := r.ContentLength
-	if r.ProtoMajor != 1 || n <= 0 || n > aheadMost || r.Header.Get("Expect") != "" {
+	if r.ProtoMajor != 1 || n <= 0 || n > aheadMost || !isPlainBody(r.Body) {
 		return
 	}
 	a := &ahead{body: r.Body, read: make(chan struct{})}
 	go a.fill(int(n))
 	r.Body = a
 }
+
+// isPlainBody reports whether b is a body as the server of net/http makes it, whose methods lock it. Its type has no name
+// here; where it is called otherwise, nothing is read ahead.
+func isPlainBody(b io.ReadCloser) bool { return fmt.Sprintf("%T", b) == "*http.body" }
 
 // ahead is a body that is read before somebody asks for it.
 type ahead struct {

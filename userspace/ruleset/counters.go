@@ -37,8 +37,8 @@ type RuleCounters struct {
 	Counts
 }
 
-// ZoneCounters are the counts of a zone, in the order of the file, and what its
-// limiter counted.
+// ZoneCounters are the counts of a zone, in the order of the file, and what the
+// stores of its keys counted.
 type ZoneCounters struct {
 	Zone string
 	Counts
@@ -100,11 +100,20 @@ func (s *Set) Counters() Counters {
 		c.Rules = append(c.Rules, RuleCounters{r.name, r.tally.counts()})
 	}
 	for _, z := range s.zones {
-		zone := ZoneCounters{Zone: z.name, Counts: z.tally.counts()}
-		if z.limiter != nil {
-			zone.Keyed = z.limiter.Counters()
-		}
-		c.Zones = append(c.Zones, zone)
+		c.Zones = append(c.Zones, ZoneCounters{Zone: z.name, Counts: z.tally.counts(), Keyed: z.keyed()})
 	}
 	return c
+}
+
+// keyed returns what the zone's stores counted together.
+func (z *zone) keyed() (sum keyed.Counters) {
+	for _, s := range z.stores {
+		c := s.Counters()
+		sum.Keys += c.Keys
+		sum.Allowed += c.Allowed
+		sum.Refused += c.Refused
+		sum.EvictedDrained += c.EvictedDrained
+		sum.EvictedLive += c.EvictedLive
+	}
+	return sum
 }

@@ -21,6 +21,28 @@ type lease struct {
 	result  limit.Result
 }
 
+// applyAll notes the limits of the rules that match a reading of the path, up to the first that decides about it.
+func (d *Decision) applyAll(rules []*rule) {
+	var both [2]string
+	open := d.view.readings(both[:0])
+	for _, r := range rules {
+		applies, rest := false, open[:0]
+		for _, path := range open {
+			matches := r.match.matches(&d.view, path)
+			applies = applies || matches
+			if r.more || !matches {
+				rest = append(rest, path)
+			}
+		}
+		if applies {
+			d.apply(r)
+		}
+		if open = rest; len(open) == 0 {
+			return
+		}
+	}
+}
+
 // apply notes the limits of a rule that matches.
 func (d *Decision) apply(r *rule) {
 	from := len(d.charges)

@@ -60,7 +60,8 @@ func TestWindows(t *testing.T) {
 	}{
 		{"rate: 10r/s", ", burst: 20, nodelay: true", 2100 * time.Millisecond, "10r/s"},
 		{"rate: 3r/s", "", 333333334, "3r/s"},
-		{"rate: 1r/m, algorithm: nginx", ", burst: 1", 2 * time.Minute, "1r/m"},
+		{"rate: 1r/m, algorithm: nginx", ", burst: 1", 125 * time.Second, "1r/m"}, // nginx's is one in 62.5s
+		{"rate: 10r/s, algorithm: nginx", ", burst: 20", 2100 * time.Millisecond, "10r/s"},
 		{"rate: 60r/m, algorithm: sketch", ", burst: 5", 6 * time.Second, "60r/m"},
 		{"rate: 60r/m, algorithm: window", "", time.Minute, "60r/m"},
 		{"rate: 100r/h, algorithm: sliding", "", time.Hour, "100r/h"},
@@ -162,6 +163,38 @@ http:
 	equal(t, "many", ruleCounts(t, s, "rule 2"), ruleset.Counts{Allowed: 3, WouldRefuse: 2})
 }
 
+// TestDryRunChargesAllOrNone: as an enforced rule does.
+func TestDryRunChargesAllOrNone(t *testing.T) {
+	s := newSet(t, `
+http:
+  zones:
+    few:  {key: ip, rate: 1r/h}
+    many: {key: ip, rate: 1r/h}
+  rules:
+    - {dry_run: true, limits: [{zone: many, burst: 2, nodelay: true}, {zone: few}]}
+`)
+	equal(t, "allowed", passes(s, get("/"), 5, start), 5)
+	equal(t, "few", zoneCounts(t, s, "few"), ruleset.Counts{Allowed: 1, WouldRefuse: 4})
+	equal(t, "many", zoneCounts(t, s, "many"), ruleset.Counts{Allowed: 1, Spared: 4})
+	equal(t, "left of many", s.Explain(get("/"), start).Limits[0].Result.Remaining, 1)
+}
+
+// TestKeyedCounters: each algorithm's are those of the zone.
+func TestKeyedCounters(t *testing.T) {
+	for _, zone := range []string{
+		"rate: 1r/h", "rate: 1r/m, algorithm: nginx", "rate: 1r/h, algorithm: window", "rate: 1r/h, algorithm: sliding",
+		"rate: 1r/h, algorithm: sketch", "concurrent: 1",
+	} {
+		s := newSet(t, "http: {zones: {z: {key: ip, "+zone+"}}, rules: [{limits: [{zone: z}]}]}")
+		for range 3 {
+			s.Decide(get("/"), start) // and it goes on
+		}
+		c := s.Counters().Zones[0].Keyed
+		equal(t, zone+": allowed", c.Allowed, 1)
+		equal(t, zone+": refused", c.Refused, 2)
+	}
+}
+
 // TestCountsOfRulesThatAskNothing: they are counted as the request went.
 func TestCountsOfRulesThatAskNothing(t *testing.T) {
 	s := newSet(t, `
@@ -198,4 +231,14 @@ func TestTextsOfGoPrograms(t *testing.T) {
 	r := get("/b")
 	r.Host = "api.example.com"
 	equal(t, "exempt", len(s.Decide(r, start).Skipped), 1)
+	for _, host := range []config.Pattern{{Prefix: "API."}, {Suffix: ".Example.COM"}} {
+		s, err := ruleset.New(config.HTTP{
+			Zones: []config.Zone{{Name: "z", Key: []config.KeyPart{{Kind: config.KeyHost}}, Quota: config.Quota{Count: 1, Per: time.Hour}}},
+			Rules: []config.Rule{{Match: config.Match{Host: host}, Limits: []config.Use{{}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, host.Prefix+host.Suffix, len(s.Decide(r, start).Limits), 1)
+	}
 }

@@ -12,7 +12,11 @@
 // Paths are compared as nginx's $uri: percent-decoded (net/http does that), "//" taken for "/", "."
 // and ".." resolved, a final slash kept, the query left off. So /./login, //login, /x/../login and
 // /%6cogin are /login, because most servers take them for it, and whoever writes them must not get
-// around a limit; /login/ and /LOGIN are not. Methods are compared as they are, and HEAD is not GET.
+// around a limit; /login/, /login;x=1 and /LOGIN are not. Methods are compared as they are, and HEAD is not GET.
+//
+// Not all servers resolve "..", in particular not where a slash beside it is written %2F: to http.ServeMux
+// /api/x%2F..%2F..%2Fhealth is below /api/. So the rules are looked at once more for a path that has "..",
+// with that left as it stands, and the request has the limits that it has by either reading.
 //
 // # Keys
 //

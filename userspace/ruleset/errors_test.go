@@ -2,6 +2,8 @@ package ruleset_test
 
 import (
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +55,23 @@ func TestErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || s != nil {
 			t.Errorf("%s: got %v, %v, want %s", c.name, s, err, c.want)
 		}
+	}
+}
+
+// TestFilesOfConfig: what config reads can be made rules of.
+func TestFilesOfConfig(t *testing.T) {
+	const testdata = "../config/testdata/"
+	files, err := filepath.Glob(testdata + "doubtful/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range append(files, testdata+"example.yaml", testdata+"full.yaml") {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := newSet(t, string(data)).Decide(get("/"), start)
+		equal(t, name+": allowed", d.Allowed, true)
 	}
 }
 

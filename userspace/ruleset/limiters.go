@@ -3,6 +3,7 @@ package ruleset
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/keyed"
@@ -13,7 +14,7 @@ import (
 )
 
 // newLimiters returns, for each of the zone's uses and then for each of its quotas, a
-// limiter. All of them share the states of the keys.
+// limiter. All of them share the states of the keys, which are in the zone's stores.
 func (z *zone) newLimiters() ([][]keyed.Limiter[string], error) {
 	switch z.algorithm {
 	case config.Leaky:
@@ -76,6 +77,7 @@ func (z *zone) leaky() ([][]keyed.Limiter[string], error) {
 		return nil, err
 	}
 	store := keyed.New[string](limits[0], z.keys)
+	z.stores = append(z.stores, store)
 	return spread(z, func(use, quota int) *keyed.Store[string, limit.State, limit.Leaky] {
 		return store.With(limits[use*len(z.quotas)+quota])
 	}), nil
@@ -88,6 +90,7 @@ func (z *zone) sketch() ([][]keyed.Limiter[string], error) {
 		return nil, err
 	}
 	tiers := sketch.NewLimiter(limits[0], sketch.Options[string]{Keys: z.keys})
+	z.stores = append(z.stores, tiers)
 	return spread(z, func(use, quota int) *sketch.Limiter[string] {
 		return tiers.With(limits[use*len(z.quotas)+quota])
 	}), nil
@@ -98,10 +101,7 @@ func (z *zone) fixed() ([][]keyed.Limiter[string], error) {
 	if err != nil {
 		return nil, err
 	}
-	store := keyed.New[string](limits[0], z.keys)
-	return spread(z, func(_, quota int) *keyed.Store[string, limit.WindowState, limit.Window] {
-		return store.With(limits[quota])
-	}), nil
+	return inWindows[limit.WindowState](z, limits), nil
 }
 
 func (z *zone) sliding() ([][]keyed.Limiter[string], error) {
@@ -109,10 +109,23 @@ func (z *zone) sliding() ([][]keyed.Limiter[string], error) {
 	if err != nil {
 		return nil, err
 	}
-	store := keyed.New[string](limits[0], z.keys)
-	return spread(z, func(_, quota int) *keyed.Store[string, limit.SlidingState, limit.Sliding] {
-		return store.With(limits[quota])
-	}), nil
+	return inWindows[limit.SlidingState](z, limits), nil
+}
+
+// inWindows is spread for limits that count in windows: one for each quota. Only those with windows of
+// one length can share a store, as the others would forget keys whose window is not over. No key is in two
+// of the stores, as it has one quota.
+func inWindows[S any, A limit.Algorithm[S]](z *zone, limits []A) [][]keyed.Limiter[string] {
+	stores := map[time.Duration]*keyed.Store[string, S, A]{}
+	for i, q := range z.quotas {
+		if stores[q.Per] == nil {
+			stores[q.Per] = keyed.New[string](limits[i], z.keys)
+			z.stores = append(z.stores, stores[q.Per])
+		}
+	}
+	return spread(z, func(_, quota int) *keyed.Store[string, S, A] {
+		return stores[z.quotas[quota].Per].With(limits[quota])
+	})
 }
 
 func (z *zone) slots() ([][]keyed.Limiter[string], error) {
@@ -122,6 +135,7 @@ func (z *zone) slots() ([][]keyed.Limiter[string], error) {
 		}
 	}
 	slots := keyed.NewSlots(z.quotas[0].slots, z.keys)
+	z.stores = append(z.stores, slots)
 	return spread(z, func(_, quota int) *keyed.Slots[string] { return slots.With(z.quotas[quota].slots) }), nil
 }
 
@@ -137,6 +151,7 @@ func (z *zone) nginx() ([][]keyed.Limiter[string], error) {
 	if err != nil {
 		return nil, err
 	}
+	z.stores = append(z.stores, same)
 	return spread(z, func(use, _ int) *nginx.Limiter[string] {
 		return same.Limiter(z.uses[use].burst, z.uses[use].delay)
 	}), nil

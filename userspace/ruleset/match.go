@@ -25,9 +25,10 @@ func newMatch(m config.Match) match {
 	return match{host, path, m.Method}
 }
 
-func (m *match) matches(v *view) bool {
+// matches reports whether a rule applies to v, if path is how its path is read.
+func (m *match) matches(v *view, path string) bool {
 	return (len(m.methods) == 0 || slices.Contains(m.methods, v.Method)) &&
-		matches(&m.path, v.path) && matches(&m.host, v.host)
+		matches(&m.path, path) && matches(&m.host, v.host)
 }
 
 func matches(p *config.Pattern, s string) bool {

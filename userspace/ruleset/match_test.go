@@ -1,6 +1,7 @@
 package ruleset_test
 
 import (
+	"slices"
 	"testing"
 )
 
@@ -47,7 +48,12 @@ func TestPaths(t *testing.T) {
 		{"/api/*", "/api/x/y", true},
 		{"/api/*", "/api", false},
 		{"/api/*", "//api//x", true},
-		{"/api/*", "/api/../x", false},
+		{"/api/*", "/x/../api/y", true},
+		{"/api/*", "/api/../x", true}, // to servers that do not resolve it
+		{"/api/*", "//api/x/../../y", true},
+		{"/api/*", "/./api/x/../../y", true},
+		{"/api", "/api/..", false},
+		{"/api/*", "/apix/../y", false},
 		{"~ ^/u/[0-9]+$", "/u/17", true},
 		{"~ ^/u/[0-9]+$", "/u//17", true},
 		{"~ ^/u/[0-9]+$", "/u/x", false},
@@ -55,6 +61,45 @@ func TestPaths(t *testing.T) {
 	} {
 		if got := matching(t, `{path: "`+c.pattern+`"}`, "GET", "h", c.path); got != c.want {
 			t.Errorf("%q matches %q: got %v", c.pattern, c.path, got)
+		}
+	}
+}
+
+// TestReadings: a path that is read in two ways has the limits of both, and is exempt only if it is by both.
+func TestReadings(t *testing.T) {
+	s := newSet(t, `
+http:
+  zones:
+    api:    {key: "const:all", rate: 1r/h}
+    static: {key: "const:all", rate: 1r/h}
+    all:    {key: "const:all", rate: 1r/h}
+  rules:
+    - match: {path: /health}
+      limits: []
+    - match: {path: "/static/*"}
+      limits: [{zone: static}]
+    - match: {path: "/api/*"}
+      continue: true
+      limits: [{zone: api}]
+    - limits: [{zone: all}]
+`)
+	for _, c := range []struct {
+		path string
+		want []string
+	}{
+		{"/health", nil},
+		{"/x/../health", []string{"all"}},
+		{"/health/../health", []string{"all"}},
+		{"/..health", []string{"all"}},
+		{"/api/x/../../health", []string{"api", "all"}},
+		{"/api/x/../../static/y", []string{"static", "api", "all"}},
+		{"/static/../static/y", []string{"static"}},
+		{"/static/../api/y", []string{"static", "api", "all"}},
+		{"/api/../api/y", []string{"api", "all"}},
+		{"x/../../health", []string{"all"}},
+	} {
+		if got := zones(s.Explain(get(c.path), start)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: zones %q, want %q", c.path, got, c.want)
 		}
 	}
 }

@@ -3,7 +3,9 @@ package ruleset
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/userspace/config"
 )
@@ -55,5 +57,28 @@ func TestFreedMemoryKeepsNothingAlive(t *testing.T) {
 		d.charges[:1][0].Key != "" || d.spans[:1][0].rule != nil || d.leases[:1][0].key != "" || d.view.Request != nil
 	if kept {
 		t.Error("something is kept")
+	}
+}
+
+// TestLargeBuffersAreNotKept: one request with a long argument does not make the pool large.
+func TestLargeBuffersAreNotKept(t *testing.T) {
+	s, err := New(config.HTTP{
+		Zones: []config.Zone{{
+			Name: "z", Key: []config.KeyPart{{Kind: config.KeyQuery, Name: "q"}}, Quota: config.Quota{Count: 1, Per: time.Hour},
+		}},
+		Rules: []config.Rule{{Limits: []config.Use{{Zone: 0}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, length := range []int{100, 10 * keptBuffer} {
+		d := s.Decide(&Request{Path: "/", RawQuery: "q=%61" + strings.Repeat("x", length)}, 0)
+		if cap(d.buf) < length {
+			t.Fatalf("the buffer has room for %d bytes of %d", cap(d.buf), length)
+		}
+		d.Free(0)
+		if kept := cap(d.buf) > 0; cap(d.buf) > keptBuffer || kept != (length < keptBuffer) {
+			t.Errorf("%d bytes are kept of %d", cap(d.buf), length)
+		}
 	}
 }

@@ -113,17 +113,8 @@ func (s *Set) look(r *Request) *Decision {
 	client := s.clients.Client(r.Peer, r.Header)
 	d.Client, d.ClientFrom = client.Addr, client.Reason
 	d.view = view{r, canonicalHost(r.Host), canonicalPath(r.Path), client.Addr}
-	if d.exempt = s.allows(d); d.exempt {
-		return d
-	}
-	for _, rule := range s.rules {
-		if !rule.match.matches(&d.view) {
-			continue
-		}
-		d.apply(rule)
-		if !rule.more {
-			break
-		}
+	if d.exempt = s.allows(d); !d.exempt {
+		d.applyAll(s.rules)
 	}
 	return d
 }

@@ -5,10 +5,12 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/keyed"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
@@ -52,6 +54,51 @@ func TestOverrides(t *testing.T) {
 		equal(t, fmt.Sprint(c, " quota"), d.Limits[0].Quota, c.want)
 		equal(t, fmt.Sprint(c, " limit"), d.Limits[0].Result.Limit, c.limit)
 		equal(t, fmt.Sprint(c, " allowed"), passes(s, with(from(c.client, "/"), "plan", c.plan), 20, start), int(c.limit))
+	}
+}
+
+// TestStoresAreCountedTogether: what windows of different lengths forget, too.
+func TestStoresAreCountedTogether(t *testing.T) {
+	s := newSet(t, `
+http:
+  zones:
+    z: {key: ip, rate: 1r/s, algorithm: window, max_keys: 1, overrides: [{value: 192.0.2.0/24, rate: 1r/h}]}
+  rules:
+    - limits: [{zone: z}]
+`)
+	for _, prefix := range []string{"192.0.2.", "198.51.100."} {
+		for i := range 5 {
+			equal(t, prefix, passes(s, from(prefix+fmt.Sprint(i), "/"), 2, start), 1)
+		}
+	}
+	want := keyed.Counters{Keys: 2, Allowed: 10, Refused: 10, EvictedLive: 8}
+	equal(t, "keyed", s.Counters().Zones[0].Keyed, want)
+}
+
+// TestOverrideOfAnotherTime: a key whose window is longer than that of others is not forgotten when
+// theirs would be over, and is counted as one that is remembered.
+func TestOverrideOfAnotherTime(t *testing.T) {
+	for _, algorithm := range []string{"leaky", "window", "sliding", "sketch"} {
+		s := newSet(t, `
+http:
+  zones:
+    z: {key: ip, rate: 10r/s, algorithm: `+algorithm+`, overrides: [{value: 192.0.2.1, rate: 5r/h}, {value: 192.0.2.2, rate: 5r/s}]}
+  rules:
+    - limits: [{zone: z}]
+`)
+		first := passes(s, get("/"), 10, start)
+		equal(t, algorithm+": second", passes(s, from("192.0.2.2", "/"), 10, start), first)
+		const later = start + 5*time.Second
+		for i := range 2000 {
+			passes(s, from(fmt.Sprintf("198.51.%d.%d", i/256, i%256), "/"), 1, later)
+		}
+		equal(t, algorithm+": again", passes(s, get("/"), 10, later), 0)
+		keys := s.Counters().Zones[0].Keyed
+		equal(t, algorithm+": allowed", keys.Allowed, uint64(2*first+2000))
+		equal(t, algorithm+": refused", keys.Refused, uint64(30-2*first))
+		if algorithm != "sketch" && (keys.Keys < 2001 || keys.Keys+keys.EvictedDrained != 2002) {
+			t.Errorf("%s: %+v, want 2002 keys, of which one may be forgotten", algorithm, keys)
+		}
 	}
 }
 

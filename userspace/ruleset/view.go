@@ -40,6 +40,32 @@ func canonicalPath(p string) string {
 	return clean
 }
 
+// readings appends to dst how servers may read the path: as it is with ".." resolved and, if there is
+// one, as it is without. Who limits one of them must not be got around by the other.
+func (v *view) readings(dst []string) []string {
+	dst = append(dst, v.path)
+	if p := v.Path; strings.Contains(p, "/..") && p[0] == '/' {
+		if unresolved := unresolved(p); unresolved != v.path {
+			dst = append(dst, unresolved)
+		}
+	}
+	return dst
+}
+
+// unresolved is canonicalPath, but leaves ".." as it stands.
+func unresolved(p string) string {
+	var b strings.Builder
+	for element := range strings.SplitSeq(p, "/") {
+		if element != "" && element != "." {
+			b.WriteString("/" + element)
+		}
+	}
+	if endsInDirectory(p) && !strings.HasSuffix(p, "/..") {
+		b.WriteByte('/')
+	}
+	return b.String()
+}
+
 // endsInDirectory reports whether the last element of p names a directory by its form.
 func endsInDirectory(p string) bool {
 	last := p[strings.LastIndexByte(p, '/')+1:]

@@ -81,6 +81,9 @@ func FuzzCanonical(f *testing.F) {
 		if strings.HasPrefix(s, "/") && strings.HasSuffix(p, "/") != endsInDirectory(s) && p != "/" {
 			t.Errorf("path %q: %q", s, p)
 		}
+		if strings.HasPrefix(s, "/") && canonicalPath(unresolved(s)) != p {
+			t.Errorf("path %q: read as %q it is another than %q", s, unresolved(s), p)
+		}
 		if h := canonicalHost(s); strings.ContainsAny(h, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 			t.Errorf("host %q: %q", s, h)
 		}

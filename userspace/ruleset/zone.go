@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/keyed"
+	"github.com/headgate/headgate/userspace/limit/nginx"
 )
 
 // zone is a key, and what each of its values may do.
@@ -25,9 +26,9 @@ type zone struct {
 	algorithm  config.Algorithm
 	keys       keyed.Options[string]
 	uses       []*use
-	// limiter is one of those that share the zone's states, nil if no rule uses it.
-	limiter keyed.Limiter[string]
-	tally   tally
+	// stores have the states of the keys, each key in one of them. None if no rule uses the zone.
+	stores []interface{ Counters() keyed.Counters }
+	tally  tally
 }
 
 // quota is what a key may do.
@@ -98,7 +99,6 @@ func (z *zone) bind() error {
 	if err != nil {
 		return fmt.Errorf("zone %q: %w", z.name, err)
 	}
-	z.limiter = limiters[0][0]
 	for i, u := range z.uses {
 		for j, q := range z.quotas {
 			u.bounds = append(u.bounds, bound{limiters[i][j], q.Text, z.window(q, u)})
@@ -116,10 +116,16 @@ func (z *zone) window(q quota, u *use) time.Duration {
 	case config.Window, config.Sliding:
 		return q.Per
 	}
+	count, per := q.Count, q.Per
+	if z.algorithm == config.Nginx {
+		if kept, err := nginx.RateOf(count, per); err == nil {
+			count, per = uint64(kept), 1000*time.Second // what it keeps of the rate
+		}
+	}
 	n := new(big.Int).SetUint64(u.burst)
-	n.Add(n, big.NewInt(1)).Mul(n, big.NewInt(int64(q.Per)))
-	count := new(big.Int).SetUint64(max(q.Count, 1))
-	n.Add(n, count).Sub(n, big.NewInt(1)).Div(n, count)
+	n.Add(n, big.NewInt(1)).Mul(n, big.NewInt(int64(per)))
+	divisor := new(big.Int).SetUint64(max(count, 1))
+	n.Add(n, divisor).Sub(n, big.NewInt(1)).Div(n, divisor)
 	if !n.IsInt64() {
 		return 1<<63 - 1
 	}

@@ -34,3 +34,27 @@ func TestLongIdleIsTwoSteps(t *testing.T) {
 		}
 	}
 }
+
+// Who comes with the time of before the window began is at its start.
+func TestEarlierNowIsTheStart(t *testing.T) {
+	w := windows{interval: time.Second}
+	w.step(1500 * time.Millisecond)
+	for _, now := range []time.Duration{1500 * time.Millisecond, 1400 * time.Millisecond, 0, -1, -1 << 63} {
+		if number, past := w.at(now); number != 1 || past != 0 {
+			t.Errorf("at %s: window %d, begun %s ago; want 1, 0s", now, number, past)
+		}
+	}
+}
+
+// Who still adds to a window whose words are used for a later one does not count, and takes nothing from that.
+func TestLateAddChangesNothing(t *testing.T) {
+	c := newCells(newRows(EstimatorOptions{Hashes: 2, Slots: 4}))
+	c.add(3, 7, 10)
+	c.add(5, 7, 20) // in the words of window 3
+	if got := c.add(3, 7, 1); got != 1 {
+		t.Errorf("added late: %d, want 1", got)
+	}
+	if late, now := c.get(3, 7), c.get(5, 7); late != 0 || now != 20 {
+		t.Errorf("%d in the window that is forgotten, %d in the later one; want 0, 20", late, now)
+	}
+}

@@ -98,6 +98,14 @@ func TestSetRate(t *testing.T) {
 	if r := l.Take("k", 1, ms(boot+1000)); r.Excess != 2000 {
 		t.Errorf("excess %d, want 3000 + 1000 - 2000", r.Excess)
 	}
+	for rate, want := range map[nginx.Rate]uint64{
+		0: 2000 + 1000 - 1, nginx.MaxRate + 1: 0, math.MaxUint64: 0, // the slowest lets 0.001 go in a second
+	} {
+		z.SetRate(rate)
+		if r := l.Peek("k", 1, ms(boot+2000)); r.Excess != want {
+			t.Errorf("excess %d at a rate of %d, want %d", r.Excess, uint64(rate), want)
+		}
+	}
 }
 
 // TestEdges: no number, however large, gives a fresh burst, a negative time or a panic.
