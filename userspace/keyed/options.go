@@ -11,7 +11,7 @@ const MostKeys = 1 << 30
 // MostShards is the largest Shards.
 const MostShards = 1 << 7
 
-const keysPerShard = 1 << 10
+const keysPerShard = 1 << 6
 
 // Options are the settings of a Store and of Slots. The zero value is useful.
 type Options[K comparable] struct {

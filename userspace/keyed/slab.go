@@ -2,7 +2,7 @@ package keyed
 
 // chunkBits is the logarithm of the number of elements in a chunk. A chunk that is not full is all that a slab
 // wastes.
-const chunkBits = 6
+const chunkBits = 5
 
 // slab is a slice that grows without copying what it has. The zero value is empty.
 type slab[E any] struct {

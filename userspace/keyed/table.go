@@ -1,7 +1,6 @@
 package keyed
 
 import (
-	"hash/maphash"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -27,7 +26,7 @@ func Orders(n int) uint64 { return lastOrder.Add(uint64(n)) - uint64(n) + 1 }
 type table[K comparable, S any] struct {
 	shards  []shard[K, S]
 	shift   int // of a hash, to the number of its shard
-	seed    maphash.Seed
+	hash    func(K) uint64
 	clone   func(K) K
 	name    string
 	orders  uint64
@@ -60,7 +59,7 @@ func newTable[K comparable, S any](o Options[K]) *table[K, S] {
 	t := &table[K, S]{
 		shards:  make([]shard[K, S], n),
 		shift:   64 - bits.TrailingZeros(uint(n)), // n is a power of two
-		seed:    maphash.MakeSeed(),
+		hash:    newHash[K](),
 		clone:   o.Clone,
 		name:    o.Name,
 		orders:  Orders(n),
@@ -72,12 +71,9 @@ func newTable[K comparable, S any](o Options[K]) *table[K, S] {
 	return t
 }
 
-func (t *table[K, S]) hash(key K) uint64 { return maphash.Comparable(t.seed, key) }
-
 // shardOf returns the shard of a hash. It uses the upper bits; the index uses the lower.
 func (t *table[K, S]) shardOf(hash uint64) *shard[K, S] { return &t.shards[hash>>t.shift] }
 
-// Place implements Part.
 // Place implements Part.
 func (t *table[K, S]) Place(key K) Place {
 	hash := t.hash(key)

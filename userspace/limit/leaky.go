@@ -39,26 +39,29 @@ func (l Leaky) Fresh(now time.Duration) State { return State{TAT: l.ticks(now)} 
 // Take implements Algorithm. It does not allocate.
 func (l Leaky) Take(s *State, n uint64, now time.Duration) (r Result) {
 	at, debt := l.ticks(now), l.debt(*s, now)
+	owed, units := l.owed(debt)
+	r.Excess = excess(owed, n)
 	total := debt + n*l.cost // does not overflow for n up to the limit
-	r.Excess = l.excess(debt, n)
-	if n > l.limit || total > l.burst && n != 0 {
+	switch {
+	case n > l.limit:
 		r.RetryAfter = Never
-		if n <= l.limit {
-			r.RetryAfter = l.duration(total - l.burst)
+	case n != 0 && total > l.burst:
+		r.RetryAfter = l.duration(total - l.burst)
+	default:
+		r.Allowed = true
+		debt, units = total, units+n
+		if n != 0 {
+			r.Delay = l.duration(total - min(total, l.prompt))
+			r.undo = undo{before: s.TAT, after: at + total}
+			s.TAT = at + total
 		}
-		l.report(&r, debt)
-		return r
 	}
-	r.Allowed = true
-	l.report(&r, total)
-	if n == 0 {
-		return r
+	r.Limit = l.limit
+	r.ResetAfter = l.duration(debt)
+	if units = min(units, l.limit); units > 0 {
+		r.NextAfter = l.duration(debt - (units-1)*l.cost)
 	}
-	if total > l.prompt {
-		r.Delay = l.duration(total - l.prompt)
-	}
-	r.undo = undo{before: s.TAT, after: at + total}
-	s.TAT = at + total
+	r.Remaining = l.limit - units
 	return r
 }
 
@@ -89,48 +92,49 @@ func (l Leaky) Convert(s State, was Leaky, now time.Duration) State {
 	return largest.Convert(s, was.shift, uint64(now))
 }
 
-// report sets what r tells of a key with such a debt.
-func (l *Leaky) report(r *Result, debt uint64) {
-	r.Limit = l.limit
-	r.ResetAfter = l.duration(debt)
-	if debt < l.burst {
-		r.Remaining = (l.burst - debt) / l.cost
+// quick is the bound below which a debt, or a number of units, times 1000 is
+// far from overflowing.
+const quick = 1 << 52
+
+// owed returns a debt in thousandths of a unit and in units, both rounded up,
+// and the first of them at most 2^64-1. One division does for both.
+func (l *Leaky) owed(debt uint64) (thousandths, units uint64) {
+	if debt >= quick || l.cost == 0 {
+		return l.hugeOwed(debt)
 	}
-	if r.Remaining < l.limit {
-		r.NextAfter = l.duration(debt + (r.Remaining+1)*l.cost - l.burst)
-	}
+	thousandths = (debt*1000 + l.cost - 1) / l.cost
+	return thousandths, (thousandths + 999) / 1000
 }
 
-// excess returns by how many thousandths of a unit a key with such a debt is
-// ahead of its rate with n units more.
-func (l *Leaky) excess(debt, n uint64) uint64 {
-	const quick = 1 << 52 // times 1000, and a cost more, is below 2^63
-	if l.cost == 0 || (debt|n) >= quick {
-		return l.hugeExcess(debt, n)
+// hugeOwed is owed for any debt and for the zero value.
+func (l *Leaky) hugeOwed(debt uint64) (thousandths, units uint64) {
+	if l.cost == 0 {
+		return 0, 0
 	}
-	// n costs a multiple of the cost, so that only the debt has to be divided.
-	units := n*1000 + (debt*1000+l.cost-1)/l.cost
-	return max(units, 1000) - 1000
-}
-
-// hugeExcess is excess for any numbers and for the zero value. It saturates.
-func (l *Leaky) hugeExcess(debt, n uint64) uint64 {
 	high, low := bits.Mul64(debt, 1000)
 	low, carry := bits.Add64(low, l.cost-1, 0)
-	high += carry
-	over, units := bits.Mul64(n, 1000)
-	switch {
-	case l.cost == 0:
-		return 0
-	case high >= l.cost, over != 0:
-		return math.MaxUint64
+	thousandths = math.MaxUint64
+	if high += carry; high < l.cost {
+		thousandths, _ = bits.Div64(high, low, l.cost)
 	}
-	ahead, _ := bits.Div64(high, low, l.cost)
-	units, carry = bits.Add64(units, ahead, 0)
-	if carry != 0 {
-		return math.MaxUint64
+	if units = debt / l.cost; debt%l.cost != 0 {
+		units++
 	}
-	return max(units, 1000) - 1000
+	return thousandths, units
+}
+
+// excess returns by how many thousandths of a unit a key that owes as many is
+// ahead of its rate with n units more, at most 2^64-1.
+func excess(owed, n uint64) uint64 {
+	if (owed | n) >= quick {
+		high, thousandths := bits.Mul64(n, 1000)
+		sum, carry := bits.Add64(owed, thousandths, 0)
+		if high+carry != 0 {
+			return math.MaxUint64
+		}
+		return max(sum, 1000) - 1000
+	}
+	return max(owed+n*1000, 1000) - 1000
 }
 
 // debt returns how far the TAT is ahead of now, in ticks, 0 if it has passed.

@@ -16,8 +16,8 @@ type span struct {
 
 // lease is a place that a request holds while it is under way.
 type lease struct {
-	limiter keyed.Limiter[string]
-	key     string
+	limiter keyed.Limiter[keyed.Key]
+	key     keyed.Key
 	result  limit.Result
 }
 
@@ -71,7 +71,7 @@ func (d *Decision) add(r *rule, u *use) (why Why) {
 	d.buf = appendKey(d.buf, z.parts, d.texts, z.client(d.Client))
 	key := text(d.buf[from:])
 	b := &u.bounds[quota]
-	d.charges = append(d.charges, keyed.Charge[string]{Limiter: b.limiter, Key: key, N: u.cost, DryRun: r.group})
+	d.charges = append(d.charges, keyed.Charge[keyed.Key]{Limiter: b.limiter, Key: keyed.KeyOf(key), N: u.cost, DryRun: r.group})
 	d.Limits = append(d.Limits, Applied{
 		Rule: r.name, Zone: z.name, DryRun: r.group != 0, Quota: b.quota, Window: b.window,
 		key: key, use: u, limiter: b.limiter,
@@ -85,7 +85,7 @@ func (d *Decision) ask(now time.Duration) {
 	for i := range d.charges {
 		d.Limits[i].Result = d.charges[i].Result
 		if a := &d.Limits[i]; a.use.zone.algorithm == config.Concurrent {
-			d.leases = append(d.leases, lease{a.limiter, a.key, a.Result})
+			d.leases = append(d.leases, lease{a.limiter, d.charges[i].Key, a.Result})
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (d *Decision) peek(now time.Duration) {
 	d.Allowed = true
 	for i := range d.Limits {
 		a := &d.Limits[i]
-		a.Result = a.limiter.Peek(a.key, a.use.cost, now)
+		a.Result = a.limiter.Peek(d.charges[i].Key, a.use.cost, now)
 		d.Allowed = d.Allowed && (a.DryRun || a.Result.Allowed)
 	}
 }

@@ -44,7 +44,7 @@ type Decision struct {
 	view    view
 	texts   []string // of the parts of a key
 	buf     []byte   // what keys and texts are views of; only appended to
-	charges []keyed.Charge[string]
+	charges []keyed.Charge[keyed.Key]
 	spans   []span
 	leases  []lease
 }
@@ -67,7 +67,7 @@ type Applied struct {
 
 	key     string // a view of the decision's buffer
 	use     *use
-	limiter keyed.Limiter[string]
+	limiter keyed.Limiter[keyed.Key]
 }
 
 // AppendKey appends the key that was charged, in the form of package clientip.

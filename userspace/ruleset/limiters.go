@@ -15,7 +15,7 @@ import (
 
 // newLimiters returns, for each of the zone's uses and then for each of its quotas, a
 // limiter. All of them share the states of the keys, which are in the zone's stores.
-func (z *zone) newLimiters() ([][]keyed.Limiter[string], error) {
+func (z *zone) newLimiters() ([][]keyed.Limiter[keyed.Key], error) {
 	switch z.algorithm {
 	case config.Leaky:
 		return z.leaky()
@@ -34,8 +34,8 @@ func (z *zone) newLimiters() ([][]keyed.Limiter[string], error) {
 }
 
 // spread returns what limiter makes of each use and quota of z.
-func spread[L keyed.Limiter[string]](z *zone, limiter func(use, quota int) L) [][]keyed.Limiter[string] {
-	all := make([][]keyed.Limiter[string], len(z.uses))
+func spread[L keyed.Limiter[keyed.Key]](z *zone, limiter func(use, quota int) L) [][]keyed.Limiter[keyed.Key] {
+	all := make([][]keyed.Limiter[keyed.Key], len(z.uses))
 	for i := range all {
 		for j := range z.quotas {
 			all[i] = append(all[i], limiter(i, j))
@@ -71,32 +71,32 @@ func (z *zone) compile() ([]limit.Leaky, error) {
 	return limit.CompileLeaky(specs)
 }
 
-func (z *zone) leaky() ([][]keyed.Limiter[string], error) {
+func (z *zone) leaky() ([][]keyed.Limiter[keyed.Key], error) {
 	limits, err := z.compile()
 	if err != nil {
 		return nil, err
 	}
-	store := keyed.New[string](limits[0], z.keys)
+	store := keyed.New[keyed.Key](limits[0], z.keys)
 	z.stores = append(z.stores, store)
-	return spread(z, func(use, quota int) *keyed.Store[string, limit.State, limit.Leaky] {
+	return spread(z, func(use, quota int) *keyed.Store[keyed.Key, limit.State, limit.Leaky] {
 		return store.With(limits[use*len(z.quotas)+quota])
 	}), nil
 }
 
 // sketch is leaky in two tiers.
-func (z *zone) sketch() ([][]keyed.Limiter[string], error) {
+func (z *zone) sketch() ([][]keyed.Limiter[keyed.Key], error) {
 	limits, err := z.compile()
 	if err != nil {
 		return nil, err
 	}
-	tiers := sketch.NewLimiter(limits[0], sketch.Options[string]{Keys: z.keys})
+	tiers := sketch.NewLimiter(limits[0], sketch.Options[keyed.Key]{Keys: z.keys})
 	z.stores = append(z.stores, tiers)
-	return spread(z, func(use, quota int) *sketch.Limiter[string] {
+	return spread(z, func(use, quota int) *sketch.Limiter[keyed.Key] {
 		return tiers.With(limits[use*len(z.quotas)+quota])
 	}), nil
 }
 
-func (z *zone) fixed() ([][]keyed.Limiter[string], error) {
+func (z *zone) fixed() ([][]keyed.Limiter[keyed.Key], error) {
 	limits, err := each(z.quotas, func(q quota) (limit.Window, error) { return limit.NewWindow(q.Count, q.Per) })
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (z *zone) fixed() ([][]keyed.Limiter[string], error) {
 	return inWindows[limit.WindowState](z, limits), nil
 }
 
-func (z *zone) sliding() ([][]keyed.Limiter[string], error) {
+func (z *zone) sliding() ([][]keyed.Limiter[keyed.Key], error) {
 	limits, err := each(z.quotas, func(q quota) (limit.Sliding, error) { return limit.NewSliding(q.Count, q.Per) })
 	if err != nil {
 		return nil, err
@@ -115,20 +115,20 @@ func (z *zone) sliding() ([][]keyed.Limiter[string], error) {
 // inWindows is spread for limits that count in windows: one for each quota. Only those with windows of
 // one length can share a store, as the others would forget keys whose window is not over. No key is in two
 // of the stores, as it has one quota.
-func inWindows[S any, A limit.Algorithm[S]](z *zone, limits []A) [][]keyed.Limiter[string] {
-	stores := map[time.Duration]*keyed.Store[string, S, A]{}
+func inWindows[S any, A limit.Algorithm[S]](z *zone, limits []A) [][]keyed.Limiter[keyed.Key] {
+	stores := map[time.Duration]*keyed.Store[keyed.Key, S, A]{}
 	for i, q := range z.quotas {
 		if stores[q.Per] == nil {
-			stores[q.Per] = keyed.New[string](limits[i], z.keys)
+			stores[q.Per] = keyed.New[keyed.Key](limits[i], z.keys)
 			z.stores = append(z.stores, stores[q.Per])
 		}
 	}
-	return spread(z, func(_, quota int) *keyed.Store[string, S, A] {
+	return spread(z, func(_, quota int) *keyed.Store[keyed.Key, S, A] {
 		return stores[z.quotas[quota].Per].With(limits[quota])
 	})
 }
 
-func (z *zone) slots() ([][]keyed.Limiter[string], error) {
+func (z *zone) slots() ([][]keyed.Limiter[keyed.Key], error) {
 	for _, q := range z.quotas {
 		if q.slots == 0 {
 			return nil, errors.New("0 requests at a time would let nothing pass; use 1 or more")
@@ -136,10 +136,10 @@ func (z *zone) slots() ([][]keyed.Limiter[string], error) {
 	}
 	slots := keyed.NewSlots(z.quotas[0].slots, z.keys)
 	z.stores = append(z.stores, slots)
-	return spread(z, func(_, quota int) *keyed.Slots[string] { return slots.With(z.quotas[quota].slots) }), nil
+	return spread(z, func(_, quota int) *keyed.Slots[keyed.Key] { return slots.With(z.quotas[quota].slots) }), nil
 }
 
-func (z *zone) nginx() ([][]keyed.Limiter[string], error) {
+func (z *zone) nginx() ([][]keyed.Limiter[keyed.Key], error) {
 	if len(z.quotas) > 1 {
 		return nil, errors.New("algorithm nginx has one rate for all keys; leave out the overrides, or use leaky")
 	}
@@ -147,12 +147,12 @@ func (z *zone) nginx() ([][]keyed.Limiter[string], error) {
 	if err != nil {
 		return nil, err
 	}
-	same, err := nginx.NewZone(r, nginx.Options[string]{Name: z.keys.Name, MaxKeys: z.keys.MaxKeys, Clone: z.keys.Clone})
+	same, err := nginx.NewZone(r, nginx.Options[keyed.Key]{Name: z.keys.Name, MaxKeys: z.keys.MaxKeys})
 	if err != nil {
 		return nil, err
 	}
 	z.stores = append(z.stores, same)
-	return spread(z, func(use, _ int) *nginx.Limiter[string] {
+	return spread(z, func(use, _ int) *nginx.Limiter[keyed.Key] {
 		return same.Limiter(z.uses[use].burst, z.uses[use].delay)
 	}), nil
 }

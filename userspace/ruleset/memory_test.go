@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/keyed"
 )
 
 // TestTablesOfManyValues: 10,000 values take one look-up, and one for each length of prefix.
@@ -54,7 +55,7 @@ func TestFreedMemoryKeepsNothingAlive(t *testing.T) {
 	}
 	d.Free(0)
 	kept := d.Limits[:1][0].key != "" || d.Skipped[:1][0].Rule != "" || d.texts[:1][0] != "" ||
-		d.charges[:1][0].Key != "" || d.spans[:1][0].rule != nil || d.leases[:1][0].key != "" || d.view.Request != nil
+		d.charges[:1][0].Key != (keyed.Key{}) || d.spans[:1][0].rule != nil || d.leases[:1][0].key != (keyed.Key{}) || d.view.Request != nil
 	if kept {
 		t.Error("something is kept")
 	}

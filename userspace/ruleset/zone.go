@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate/userspace/clientip"
@@ -24,7 +23,7 @@ type zone struct {
 	quotas     []quota // that of the zone itself first
 	quotaOf    []int   // for each override, which of quotas
 	algorithm  config.Algorithm
-	keys       keyed.Options[string]
+	keys       keyed.Options[keyed.Key]
 	uses       []*use
 	// stores have the states of the keys, each key in one of them. None if no rule uses the zone.
 	stores []interface{ Counters() keyed.Counters }
@@ -39,7 +38,7 @@ type quota struct {
 
 // bound is a zone's limit as a rule uses it, for the keys of one quota.
 type bound struct {
-	limiter keyed.Limiter[string]
+	limiter keyed.Limiter[keyed.Key]
 	quota   string
 	window  time.Duration
 }
@@ -58,7 +57,7 @@ func newZone(c config.Zone, ip config.ClientIP) (*zone, error) {
 		overrides: values{parts: parts},
 		quotas:    []quota{{c.Quota, c.Slots}},
 		algorithm: cmp.Or(c.Algorithm, config.Leaky),
-		keys:      keyed.Options[string]{Name: c.Name, MaxKeys: c.MaxKeys, Clone: strings.Clone},
+		keys:      keyed.Options[keyed.Key]{Name: c.Name, MaxKeys: c.MaxKeys},
 	}
 	for i, value := range c.Allow {
 		if err := z.exempt.add(value, i); err != nil {

@@ -1,7 +1,6 @@
 package limiters
 
 import (
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate/userspace/keyed"
@@ -13,22 +12,22 @@ import (
 
 // ours is one of headgate's limiters, and the clock that it is told.
 type ours struct {
-	keyed.Limiter[string]
+	keyed.Limiter[keyed.Key]
 	start time.Time
 }
 
-func (o ours) Take(key string) bool {
-	return o.Limiter.Take(key, 1, time.Since(o.start)).Allowed
+func (o *ours) Take(key string) bool {
+	return o.Limiter.Take(keyed.KeyOf(key), 1, time.Since(o.start)).Allowed
 }
 
 // counted is one that knows how many keys it remembers.
 type counted struct{ ours }
 
 // Keys implements Counter.
-func (c counted) Keys() int { return int(c.Counters().Keys) }
+func (c *counted) Keys() int { return int(c.Counters().Keys) }
 
 // our returns the subject of that name. open returns what limits.
-func our(name string, open func(Setup) (keyed.Limiter[string], error)) Subject {
+func our(name string, open func(Setup) (keyed.Limiter[keyed.Key], error)) Subject {
 	return Subject{
 		Name: name, Ours: true, Bounded: true,
 		Open: func(s Setup) (Limiter, func(), error) {
@@ -36,14 +35,13 @@ func our(name string, open func(Setup) (keyed.Limiter[string], error)) Subject {
 			if err != nil {
 				return nil, nil, err
 			}
-			return counted{ours{l, time.Now()}}, nothing, nil
+			return &counted{ours{l, time.Now()}}, nothing, nil
 		},
 	}
 }
 
-// options are those for keys that are part of a request, whose memory must not be kept.
-func (s Setup) options() keyed.Options[string] {
-	return keyed.Options[string]{MaxKeys: s.Keys, Clone: strings.Clone}
+func (s Setup) options() keyed.Options[keyed.Key] {
+	return keyed.Options[keyed.Key]{MaxKeys: s.Keys}
 }
 
 func (s Setup) leaky() (limit.Leaky, error) {
@@ -56,23 +54,23 @@ func (s Setup) quota() (count uint64, per time.Duration) {
 }
 
 func leaky() Subject {
-	return our(Reference, func(s Setup) (keyed.Limiter[string], error) {
+	return our(Reference, func(s Setup) (keyed.Limiter[keyed.Key], error) {
 		l, err := s.leaky()
-		return keyed.New[string](l, s.options()), err
+		return keyed.New[keyed.Key](l, s.options()), err
 	})
 }
 
 func window() Subject {
-	return our("headgate window", func(s Setup) (keyed.Limiter[string], error) {
+	return our("headgate window", func(s Setup) (keyed.Limiter[keyed.Key], error) {
 		w, err := limit.NewWindow(s.quota())
-		return keyed.New[string](w, s.options()), err
+		return keyed.New[keyed.Key](w, s.options()), err
 	})
 }
 
 func sliding() Subject {
-	return our("headgate sliding", func(s Setup) (keyed.Limiter[string], error) {
+	return our("headgate sliding", func(s Setup) (keyed.Limiter[keyed.Key], error) {
 		w, err := limit.NewSliding(s.quota())
-		return keyed.New[string](w, s.options()), err
+		return keyed.New[keyed.Key](w, s.options()), err
 	})
 }
 
@@ -86,17 +84,17 @@ func sketched() Subject {
 			if err != nil {
 				return nil, nil, err
 			}
-			two := sketch.NewLimiter(l, sketch.Options[string]{Keys: s.options()})
-			return ours{two, time.Now()}, nothing, nil
+			two := sketch.NewLimiter(l, sketch.Options[keyed.Key]{Keys: s.options()})
+			return &ours{two, time.Now()}, nothing, nil
 		},
 	}
 }
 
 // nginxZone is limit_req to the millisecond. Its slowest rate is one request in 1000 s.
 func nginxZone() Subject {
-	return our("headgate nginx", func(s Setup) (keyed.Limiter[string], error) {
+	return our("headgate nginx", func(s Setup) (keyed.Limiter[keyed.Key], error) {
 		milli := nginx.Rate(max(1, 1000*time.Second/s.Per))
-		z, err := nginx.NewZone(milli, nginx.Options[string]{MaxKeys: s.Keys, Clone: strings.Clone})
+		z, err := nginx.NewZone(milli, nginx.Options[keyed.Key]{MaxKeys: s.Keys})
 		if err != nil {
 			return nil, err
 		}
