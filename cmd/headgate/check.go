@@ -10,6 +10,9 @@ import (
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
+// mostProcesses times the largest number of requests in a file is far from overflowing.
+const mostProcesses = 1_000_000
+
 type checkFlags struct {
 	configFlag
 	processes int
@@ -34,8 +37,8 @@ Limits are kept by each process for itself. --processes says what several of the
 			if err := f.require(cmd); err != nil {
 				return err
 			}
-			if f.processes < 1 {
-				return usagef("--processes %d: use 1 or more", f.processes)
+			if f.processes < 1 || f.processes > mostProcesses {
+				return usagef("--processes %d: use 1 to %d", f.processes, mostProcesses)
 			}
 			return e.check(g, f)
 		},

@@ -59,9 +59,7 @@ done until then.`,
 			if _, err := g.format(); err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd.Context())
-			defer stop()
-			return e.replay(ctx, g, f)
+			return e.replay(cmd.Context(), g, f)
 		},
 	}
 	f.register(cmd)
@@ -125,13 +123,16 @@ func (e *env) replay(ctx context.Context, g *global, f *replayFlags) error {
 	}
 	shown := e.recordingBar(in, byLine)
 	o.Progress = shown.update
+	ctx, stop := interruptible(ctx) // not before: to open a FIFO waits for a writer, and nothing but a signal ends that
+	defer stop()
 	s, err := replay.Run(ctx, shown, file.HTTP, o)
 	shown.finish()
-	if s == nil {
-		return err
+	interrupted := errors.Is(err, context.Canceled)
+	if s == nil || err != nil && s.Lines.Read == 0 && !interrupted {
+		return err // there is nothing to tell of
 	}
 	view := replaySummary(s, file.HTTP, f)
-	view.Interrupted = errors.Is(err, context.Canceled)
+	view.Interrupted = interrupted
 	return errors.Join(e.printReplay(g, out, byLine, view), replayError(name, s, err))
 }
 

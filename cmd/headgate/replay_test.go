@@ -182,17 +182,20 @@ func TestReplayInterrupted(t *testing.T) {
 }
 
 func TestReplayOutputThatCannotBeWritten(t *testing.T) {
-	c := newConsole()
-	c.stdin, c.stdout = strings.NewReader(trace("h")), &brokenWriter{}
-	if code := c.run(t, "replay", "-c", writeFile(t, "hg.yaml", replayConfig), "--trace", "-", "-o", "json"); code != exitFailed ||
-		!strings.Contains(c.err.String(), "write the output: broken") {
-		t.Errorf("exit %d, %q", code, c.err.String())
+	for name, text := range map[string]string{"few": trace("h"), "many": strings.Repeat(trace("h"), flushAt/100)} {
+		c := newConsole()
+		c.stdin, c.stdout = strings.NewReader(text), &brokenWriter{}
+		code := c.run(t, "replay", "-c", writeFile(t, "hg.yaml", replayConfig), "--trace", "-", "-o", "json")
+		if code != exitFailed || strings.Count(c.err.String(), "write the output: broken") != 1 {
+			t.Errorf("%s: exit %d, %q", name, code, c.err.String())
+		}
 	}
 }
 
 // What is slow shows how far it is, on a terminal.
 func TestReplayProgress(t *testing.T) {
-	file := writeFile(t, "trace.jsonl", strings.Repeat(" ", progressFrom<<10)+"\n"+trace("h"))
+	// Of one long line all would be read before any of it is shown.
+	file := writeFile(t, "trace.jsonl", strings.Repeat(strings.Repeat(" ", 1023)+"\n", progressFrom)+trace("h"))
 	for _, terminal := range []bool{true, false} {
 		c := newConsole()
 		c.terminal = func(w io.Writer) (int, int, bool) { return 80, 24, terminal && w == c.stderr }
@@ -209,7 +212,8 @@ func TestHTTPUsage(t *testing.T) {
 		"check":                                       "name the configuration file: headgate check -c headgate.yaml",
 		"check -c x -o xml":                           `output "xml"`,
 		"check -c x y":                                `check takes no arguments, and there is "y"`,
-		"check -c x --processes 0":                    "--processes 0: use 1 or more",
+		"check -c x --processes 0":                    "--processes 0: use 1 to 1000000",
+		"check -c x --processes 1000001":              "--processes 1000001: use 1 to 1000000",
 		"replay --trace x":                            "name the configuration file: headgate replay -c headgate.yaml",
 		"replay -c x":                                 "name the recording: --trace trace.jsonl or --log access.log",
 		"replay -c x --trace y --log z":               "there can be one recording, not both",
@@ -235,6 +239,19 @@ func TestHTTPUsage(t *testing.T) {
 		message := c.err.String()
 		if code != exitUsage || c.out.Len() > 0 || !strings.Contains(message, want) || strings.Count(message, "\n") != 1 {
 			t.Errorf("%s: exit %d, out %q, err %q; want %q", args, code, c.out.String(), message, want)
+		}
+	}
+}
+
+// A recording of which nothing could be read is an error and no summary.
+func TestReplayOfNothingReadable(t *testing.T) {
+	for name, want := range map[string]string{
+		os.TempDir(): "is a directory", writeFile(t, "x.gz", "\x1f\x8b"): "decompress: unexpected EOF",
+	} {
+		c := newConsole()
+		if code := c.run(t, "replay", "-c", writeFile(t, "hg.yaml", replayConfig), "--log", name); code != exitFailed ||
+			c.out.Len() > 0 || !strings.Contains(c.err.String(), want) {
+			t.Errorf("exit %d, %q, %q, want %q", code, c.out.String(), c.err.String(), want)
 		}
 	}
 }

@@ -29,6 +29,9 @@ func (w *replayedWriter) write(r *replay.Request, d *ruleset.Decision) error {
 }
 
 func (w *replayedWriter) flush() error {
+	if len(w.buf) == 0 {
+		return nil // or what could not be written before would be told again
+	}
 	_, err := w.w.Write(w.buf)
 	w.buf = w.buf[:0]
 	if err != nil {

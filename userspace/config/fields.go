@@ -86,10 +86,10 @@ func zoneFields() []Field {
 		{"rate", "10r/s, 30r/m or 100r/h", "required, or concurrent", "how many requests of one key may pass"},
 		{"concurrent", upToUnits(), "required, or rate", "how many requests of one key may be under way at a time"},
 		{"algorithm", either(algorithms()), string(Leaky), "how requests are counted"},
-		{"max_keys", "a number from 1 to " + rate.FormatCount(maxKeys), rate.FormatCount(DefaultMaxKeys), "how many keys are remembered"},
+		{"max_keys", "a number from 1 to " + rate.FormatCount(maxKeys), rate.FormatCount(DefaultMaxKeys), "how many keys are remembered; of each length of window where overrides have others"},
 		{"ipv4_prefix", "a number from 1 to 32", "that of client_ip", "how many bits of an IPv4 address the ip of the key has"},
 		{"ipv6_prefix", "a number from 1 to 128", "that of client_ip", "how many bits of an IPv6 address the ip of the key has"},
-		{"overrides", "a list, [{value: 192.0.2.7, rate: 100r/s}]", "none", "other limits for some values of the key; the first that matches decides"},
+		{"overrides", "a list, [{value: 192.0.2.7, rate: 100r/s}]", "none", "other limits for some values of the key, not for nginx; the first that matches decides"},
 		{"allow", "a list of values of the key, [192.0.2.7]", "none", "values of the key that are not limited"},
 	}
 }

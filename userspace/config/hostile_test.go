@@ -19,22 +19,25 @@ func hostile() map[string]string {
 		"aliases of aliases": laughs,
 		"many aliases": "http: {rules: [{limits: [], match: {method: &m [" + strings.Repeat("GET,", 2000) +
 			"]}}" + strings.Repeat(",{limits: [], match: {method: *m}}", 2000) + "]}",
-		"deep lists":       "http: " + strings.Repeat("[", 1<<20),
-		"deep mappings":    "http: " + strings.Repeat("{a: ", 1<<18),
-		"deep blocks":      "http:\n - " + strings.Repeat("- ", 1<<20),
-		"many fields":      "http: {" + fields(1<<13) + "}",
-		"many rules":       "http: {rules: [" + strings.Repeat("{limits: []},", 1<<12) + "]}",
-		"many wrong rules": "http: {rules: [" + strings.Repeat("{},", 1<<13) + "]}",
-		"many null rules":  "http: {rules: [" + strings.Repeat("~,", 1<<13) + "]}",
-		"long text":        "http: {headers: " + strings.Repeat("x", 1<<19) + "}",
-		"long name":        "http: {" + strings.Repeat("x", 1000) + ": 1}",
-		"long expression":  "http: {rules: [{limits: [], match: {path: '~ " + strings.Repeat("(a", 1<<19) + "'}}]}",
-		"quotes":           strings.Repeat("\"", 1<<20),
-		"anchors":          strings.Repeat("&a ", 1<<20),
-		"questions":        strings.Repeat("? ", 1<<20),
-		"comments":         strings.Repeat("#\n", 1<<17),
-		"documents":        strings.Repeat("---\n", 1<<19),
-		"tags":             "http: !" + strings.Repeat("t", 1<<20) + " a",
+		"deep lists":        "http: " + strings.Repeat("[", 1<<20),
+		"deep mappings":     "http: " + strings.Repeat("{a: ", 1<<18),
+		"deep blocks":       "http:\n - " + strings.Repeat("- ", 1<<20),
+		"many fields":       "http: {" + fields(1<<13) + "}",
+		"many rules":        "http: {rules: [" + strings.Repeat("{limits: []},", 1<<12) + "]}",
+		"many wrong rules":  "http: {rules: [" + strings.Repeat("{},", 1<<13) + "]}",
+		"many null rules":   "http: {rules: [" + strings.Repeat("~,", 1<<13) + "]}",
+		"long text":         "http: {headers: " + strings.Repeat("x", 1<<19) + "}",
+		"long name":         "http: {" + strings.Repeat("x", 1000) + ": 1}",
+		"long expression":   "http: {rules: [{limits: [], match: {path: '~ " + strings.Repeat("(a", 1<<19) + "'}}]}",
+		"large expressions": "http: {rules: [" + strings.Repeat("{limits: [], match: {path: '~ "+strings.Repeat("a{1000}", 500)+"'}},", 100) + "]}",
+		"one expression again and again": "http: {rules: [{limits: [], match: {path: &p '~ " + strings.Repeat("a{1000}", 9) + "'}}" +
+			strings.Repeat(",{limits: [], match: {path: *p}}", 1000) + "]}",
+		"quotes":    strings.Repeat("\"", 1<<20),
+		"anchors":   strings.Repeat("&a ", 1<<20),
+		"questions": strings.Repeat("? ", 1<<20),
+		"comments":  strings.Repeat("#\n", 1<<17),
+		"documents": strings.Repeat("---\n", 1<<19),
+		"tags":      "http: !" + strings.Repeat("t", 1<<20) + " a",
 	}
 }
 
@@ -65,6 +68,13 @@ func TestAliasesAreBounded(t *testing.T) {
 	files := hostile()
 	refused(t, files["aliases of aliases"], "and 81 more")
 	refused(t, files["many aliases"], "aliases repeat more than 100000 values")
+}
+
+func TestExpressionsAreBounded(t *testing.T) {
+	files := hostile()
+	for _, name := range []string{"large expressions", "one expression again and again"} {
+		refused(t, files[name], "the expressions up to here have more than 1048576 steps together")
+	}
 }
 
 func TestSizeIsBounded(t *testing.T) {

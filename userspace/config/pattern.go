@@ -4,11 +4,16 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
 // maxExpression bounds the length of a regular expression, in bytes.
 const maxExpression = 4096
+
+// maxSteps bounds what the expressions of a file are compiled to, each step taking some 100 bytes: 4 kB of
+// repetitions can be half a million.
+const maxSteps = 1 << 20
 
 func (m mapping) match() Match {
 	var t Match
@@ -55,12 +60,32 @@ func (v value) expression(text string) *regexp.Regexp {
 		v.fail(`no expression after "~ "; use %s`, v.form)
 		return nil
 	}
+	if !v.room(text) {
+		v.fail("the expressions up to here have more than %d steps together, as x{1000} has 1000; use shorter ones, or fewer", maxSteps)
+		v.file.stopped = true
+		return nil
+	}
 	re, err := regexp.Compile(text)
 	if err != nil {
 		v.fail("%.120s; use an expression as https://github.com/google/re2/wiki/Syntax tells",
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return re
+}
+
+// room counts the steps of an expression, and reports whether they are not too many for the file. One that is wrong has
+// none.
+func (v value) room(text string) bool {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return true
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return true
+	}
+	v.file.steps += len(program.Inst)
+	return v.file.steps <= maxSteps
 }
 
 func (v value) pathPattern(text string) Pattern {

@@ -5,6 +5,7 @@ type reader struct {
 	name     string
 	errors   Errors
 	warnings []Problem
+	steps    int  // of regular expressions
 	repeated int  // values that were reached through an alias
 	stopped  bool // too much is wrong to go on
 }

@@ -9,6 +9,7 @@ import (
 type section struct {
 	HTTP
 	byName map[string]*zone
+	keys   int            // that zones remember, in all
 	named  map[string]int // line of the rule with that name
 	rules  []value        // where HTTP.Rules are
 }

@@ -3,13 +3,15 @@ package config
 import (
 	"maps"
 	"slices"
+
+	"github.com/headgate/headgate/userspace/rate"
 )
 
 const (
 	// maxUnits bounds bursts, costs and requests at a time, far above what is sensible, so
 	// that no algorithm has to think of overflow in thousandths of a request.
 	maxUnits = 1e9
-	// maxKeys bounds what a zone remembers: about 10 GB.
+	// maxKeys bounds what all zones together remember: about 10 GB.
 	maxKeys = 100e6
 )
 
@@ -49,8 +51,22 @@ func (s *section) readZone(z *zone, m mapping) {
 		}
 		z.MaxKeys = 0
 	}
+	s.checkMaxKeys(z, m)
 	s.readOverrides(z, m)
 	s.readAllowed(z, m)
+}
+
+// checkMaxKeys tells of each zone for which the memory of all does not suffice.
+func (s *section) checkMaxKeys(z *zone, m mapping) {
+	if s.keys+z.MaxKeys <= maxKeys {
+		s.keys += z.MaxKeys
+		return
+	}
+	at := z.at
+	if k := m.field("max_keys"); k.given() {
+		at = k
+	}
+	at.fail("with the zones above more than %s keys are remembered; use a smaller max_keys", rate.FormatCount(maxKeys))
 }
 
 // readKeyPrefixes reads how much of an address is the key.

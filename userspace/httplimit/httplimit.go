@@ -21,6 +21,8 @@ type Options struct {
 	Reject func(w http.ResponseWriter, r *http.Request, d *ruleset.Decision)
 	// Clock returns the time since an instant that stays the same for all
 	// middleware over the same limits. By default it is the start of the process.
+	// It should not be one that people set: where it goes back, time stands still
+	// for limits, but what it goes forth after that counts again.
 	Clock func() time.Duration
 }
 

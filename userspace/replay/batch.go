@@ -57,6 +57,15 @@ type batch struct {
 	done     chan struct{} // gets a value when it is parsed
 }
 
+// empty makes b an empty batch, but for memory. Nothing in it keeps a text, as one request that no later chunk is
+// long enough to replace would keep the chunk that it is of.
+func (b *batch) empty() {
+	for i := range b.requests {
+		b.requests[i].reset()
+	}
+	b.requests, b.lines = b.requests[:0], Lines{First: b.lines.First[:0]}
+}
+
 // parser parses batches. Each worker has its own.
 type parser struct {
 	format Format
@@ -68,7 +77,7 @@ type parser struct {
 func newParser(f Format, host string) *parser { return &parser{format: f, host: host, names: names{}} }
 
 func (p *parser) parse(b *batch) {
-	b.requests, b.lines = b.requests[:0], Lines{First: b.lines.First[:0]}
+	b.empty()
 	if b.chunk.tooLong {
 		b.lines.Read++
 		b.lines.unreadable(b.chunk.line, tooLong())
@@ -108,6 +117,7 @@ func (p *parser) line(b *batch, line string, number uint64) {
 	default:
 		b.lines.unreadable(number, err.Error())
 	}
+	r.reset()
 	b.requests = b.requests[:len(b.requests)-1]
 }
 
@@ -118,7 +128,7 @@ func (p *parser) request(line string, r *Request) error {
 	return parseTrace(line, r, p.names)
 }
 
-// add adds an empty request, in memory of an earlier one if there is some.
+// add adds an empty request, in memory of an earlier one if there is some: empty made that empty.
 func (b *batch) add() *Request {
 	n := len(b.requests)
 	if n < cap(b.requests) {
@@ -126,6 +136,9 @@ func (b *batch) add() *Request {
 	} else {
 		b.requests = append(b.requests, Request{})
 	}
-	b.requests[n].reset()
-	return &b.requests[n]
+	r := &b.requests[n]
+	if r.Header == nil {
+		r.reset() // it is new
+	}
+	return r
 }

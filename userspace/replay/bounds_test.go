@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +77,38 @@ func TestZoneOfTwoLimitsIsCountedOnce(t *testing.T) {
 	want := Key{Zone: "all", Key: "all", Counted: Counted{Requests: 2}, Over: 1}
 	if got := p.tally.summary().Keys; len(got) != 1 || got[0] != want {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// What a request with very many fields needed is not kept for the ones after it.
+func TestMemoryOfFieldsIsBounded(t *testing.T) {
+	var r Request
+	r.reset()
+	for i := range 10 * mostFields {
+		r.add(fmt.Sprint("X", i), "")
+	}
+	large := r.Header
+	r.reset()
+	r.add("X", "")
+	if len(large) != 10*mostFields || len(r.Header) != 1 || cap(r.values) > mostFields {
+		t.Errorf("the map of %d fields has %d now, and there is room for %d values", 10*mostFields, len(large), cap(r.values))
+	}
+}
+
+// A batch keeps nothing of the chunk before, which may have had more requests.
+func TestBatchKeepsNoOldTexts(t *testing.T) {
+	b := new(batch)
+	p := newParser(Trace, "")
+	const line = `{"t_ms":0,"ip":"::1","path":"/p","headers":{"a":"b"}}` + "\n"
+	for _, text := range []string{strings.Repeat(line, 9), line, line + `{"t_ms":0,"ip":"::1","path":"/q","headers":7}` + "\n"} {
+		b.chunk = chunk{text: text}
+		p.parse(b)
+	}
+	for i := range b.requests[:cap(b.requests)] {
+		r := &b.requests[:cap(b.requests)][i]
+		if has := r.Path != "" || len(r.Header) > 0; has != (i == 0) || len(r.values) > 0 != has {
+			t.Errorf("request %d of %d: %+v", i, len(b.requests), r)
+		}
 	}
 }
 

@@ -26,35 +26,46 @@ type chunk struct {
 
 // cutter cuts what it reads into chunks.
 type cutter struct {
-	from io.Reader
-	buf  []byte // begins with a line that is not yet whole
-	line uint64 // its number
-	skip bool   // it is too long: go on at the next
-	err  error  // of from
+	in   io.Reader
+	from io.Reader // in, decompressed; nil before the first read
+	buf  []byte    // begins with a line that is not yet whole
+	line uint64    // its number
+	skip bool      // it is too long: go on at the next
+	err  error     // of from
 }
 
-// newCutter reads from r, which may be compressed.
-func newCutter(r io.Reader) (*cutter, error) {
-	in := bufio.NewReader(r)
+// newCutter returns one that will read from r, which may be compressed. It does not read yet: that may block.
+func newCutter(r io.Reader) *cutter { return &cutter{in: r, line: 1} }
+
+// open begins to read.
+func (c *cutter) open() error {
+	in := bufio.NewReader(c.in)
 	head, err := in.Peek(3)
 	switch {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, fmt.Errorf("decompress: %w", err)
+			return fmt.Errorf("decompress: %w", err)
 		}
-		return &cutter{from: z, line: 1}, nil
+		c.from = z
+		return nil
 	case string(head) == "\ufeff":
 		_, err = in.Discard(len(head))
 	}
+	c.from = in
 	if errors.Is(err, io.EOF) {
-		err = nil // there is less than that
+		return nil // there is less than that
 	}
-	return &cutter{from: in, line: 1}, err
+	return err
 }
 
 // next returns the next chunk; io.EOF behind the last.
 func (c *cutter) next() (chunk, error) {
+	if c.from == nil {
+		if err := c.open(); err != nil {
+			return chunk{}, err
+		}
+	}
 	for {
 		if got, ok := c.cut(); ok {
 			return got, nil

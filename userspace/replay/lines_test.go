@@ -21,10 +21,7 @@ type numbered struct {
 // cutAll returns the lines of what r has, with their numbers. The text of one that is too long is "long".
 func cutAll(t *testing.T, r io.Reader) (lines []numbered, err error) {
 	t.Helper()
-	c, err := newCutter(r)
-	if err != nil {
-		return nil, err
-	}
+	c := newCutter(r)
 	for {
 		got, err := c.next()
 		if errors.Is(err, io.EOF) {

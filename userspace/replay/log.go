@@ -39,37 +39,45 @@ func (p *logParser) parse(line string, r *Request) error {
 	return r.readRequest(request)
 }
 
-// readPeer reads the address at the start of the line, or behind the virtual host.
+// readPeer reads the address at the start of the line, or behind the virtual host. That may be an address too, of
+// the client's choice. In its place the other formats have the name that the client's identd tells, which is no address.
 func (r *Request) readPeer(line string) (rest string, err error) {
 	first, rest, _ := strings.Cut(line, " ")
-	addr, ok := peer(first)
-	if ok {
-		r.Peer = addr
-		return rest, nil
-	}
 	second, behind, _ := strings.Cut(rest, " ")
-	if addr, ok = peer(second); !ok {
+	if second != "-" {
+		if addr, ok := peer(second); ok {
+			r.Host, r.Peer = first, addr
+			return behind, nil
+		}
+	}
+	addr, ok := peer(first)
+	if !ok {
 		return "", fmt.Errorf("%.60q is not an address, and neither is what follows it; the log must be in the format common or combined, with addresses rather than names", first)
 	}
-	r.Host, r.Peer = first, addr
-	return behind, nil
+	r.Peer = addr
+	return rest, nil
 }
 
 // timeLength is that of 29/Nov/2026:12:00:00 +0000.
 const timeLength = 26
 
-// readTime reads the time in brackets. In front of it is the user's name, in which there may be anything.
+// readTime reads the time in brackets. In front of it is the user's name, in which there may be anything but a quote:
+// a time as well, but not one with the request behind it.
 func (p *logParser) readTime(s string, r *Request) (rest string, err error) {
-	for behind := s; ; {
-		_, after, found := strings.Cut(behind, "[")
+	err = errors.New("no time in brackets; it is like [29/Nov/2026:12:00:00 +0000]")
+	for {
+		_, after, found := strings.Cut(s, "[")
 		if !found {
-			return "", errors.New("no time in brackets; it is like [29/Nov/2026:12:00:00 +0000]")
+			return "", err
 		}
 		if len(after) > timeLength && after[timeLength] == ']' && p.time(after[:timeLength]) {
-			r.At = p.at
-			return after[timeLength+1:], nil
+			if rest = after[timeLength+1:]; strings.HasPrefix(rest, ` "`) {
+				r.At = p.at
+				return rest, nil
+			}
+			err = errors.New(`no "request" in quotes behind the time`)
 		}
-		behind = after
+		s = after
 	}
 }
 

@@ -34,12 +34,14 @@ func TestLog(t *testing.T) {
 		`2001:db8::1 - j [ 2 [29/Nov/2026:14:30:00 +0230] "GET / HTTP/2.0` + tail: logged(func(r *Request) {
 			r.Peer = netip.MustParseAddr("2001:db8::1")
 		}),
-		`unix: - - [29/Nov/2026:07:00:00 -0500] "GET / HTTP/1.0` + tail: logged(func(r *Request) { r.Peer = netip.Addr{} }),
-		head + `GET /%6cogin%20x?a=%20 HTTP/1.1` + tail:                 logged(func(r *Request) { r.Path, r.RawQuery = "/login x", "a=%20" }),
-		head + `GET http://h:8/p?q HTTP/1.1` + tail:                     logged(func(r *Request) { r.Host, r.Path, r.RawQuery = "h:8", "/p", "q" }),
-		head + `GET http://h?q HTTP/1.1` + tail:                         logged(func(r *Request) { r.Host, r.Path, r.RawQuery = "h", "", "q" }),
-		head + `OPTIONS * HTTP/1.1` + tail:                              logged(func(r *Request) { r.Method, r.Path = "OPTIONS", "*" }),
-		head + `CONNECT h:443 HTTP/1.1` + tail:                          logged(func(r *Request) { r.Method, r.Host, r.Path = "CONNECT", "h:443", "" }),
+		`198.51.100.66 ` + head + `GET / HTTP/1.1` + tail: logged(func(r *Request) { r.Host = "198.51.100.66" }), // $host $remote_addr
+		`203.0.113.7 - x [28/Nov/2026:12:00:00 +0000]  [27/Nov/2026:12:00:00 +0000] [29/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1` + tail: logged(func(*Request) {}),
+		`unix: - - [29/Nov/2026:07:00:00 -0500] "GET / HTTP/1.0` + tail:                                                                  logged(func(r *Request) { r.Peer = netip.Addr{} }),
+		head + `GET /%6cogin%20x?a=%20 HTTP/1.1` + tail:                                                                                  logged(func(r *Request) { r.Path, r.RawQuery = "/login x", "a=%20" }),
+		head + `GET http://h:8/p?q HTTP/1.1` + tail:                                                                                      logged(func(r *Request) { r.Host, r.Path, r.RawQuery = "h:8", "/p", "q" }),
+		head + `GET http://h?q HTTP/1.1` + tail:                                                                                          logged(func(r *Request) { r.Host, r.Path, r.RawQuery = "h", "", "q" }),
+		head + `OPTIONS * HTTP/1.1` + tail:                                                                                               logged(func(r *Request) { r.Method, r.Path = "OPTIONS", "*" }),
+		head + `CONNECT h:443 HTTP/1.1` + tail:                                                                                           logged(func(r *Request) { r.Method, r.Host, r.Path = "CONNECT", "h:443", "" }),
 		head + `GET /\x22\\\"\xc3\xa4\q HTTP/1.1" 200 12 "-" "\x09\t\n"`: logged(func(r *Request) {
 			r.Path, r.Header = "/\"\\\"ä\\q", http.Header{"User-Agent": {"\t\t\n"}}
 		}),

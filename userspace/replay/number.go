@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Times are less than half of what a Duration holds, so that none is out of range when a delay is added.
+// Times are less than half of what a Duration holds, so that none is out of range when a delay is added, nor the time
+// between two.
 const latest time.Duration = 1 << 62
 
 var (
@@ -25,7 +26,7 @@ func milliseconds(s string) (time.Duration, error) {
 	switch {
 	case !ok:
 		return 0, errNumber
-	case ns > latest || ns < -latest:
+	case ns >= latest || ns <= -latest:
 		return 0, errRange
 	}
 	return ns, nil
@@ -36,7 +37,7 @@ func scientific(s string) (time.Duration, error) {
 	switch ns := ms * float64(time.Millisecond); {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
 		return 0, errNumber
-	case math.Abs(ns) > float64(latest):
+	case math.Abs(ns) >= float64(latest):
 		return 0, errRange
 	default:
 		return time.Duration(ns), nil

@@ -21,17 +21,13 @@ type pipeline struct {
 // batchesPerCPU keep the CPUs busy while the reader or the consumer is slow.
 const batchesPerCPU = 3
 
-func newPipeline(r io.Reader) (*pipeline, error) {
-	c, err := newCutter(r)
-	if err != nil {
-		return nil, err
-	}
+func newPipeline(r io.Reader) *pipeline {
 	n := batchesPerCPU * runtime.GOMAXPROCS(0)
-	p := &pipeline{cutter: c, free: make(chan *batch, n), parse: make(chan *batch, n), order: make(chan *batch, n)}
+	p := &pipeline{cutter: newCutter(r), free: make(chan *batch, n), parse: make(chan *batch, n), order: make(chan *batch, n)}
 	for range n {
 		p.free <- &batch{done: make(chan struct{}, 1)}
 	}
-	return p, nil
+	return p
 }
 
 // each calls do for each batch, in order, until it returns an error or ctx ends. It does not wait for

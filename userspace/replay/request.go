@@ -25,15 +25,21 @@ type Request struct {
 	values []string // what the slices in Header are of
 }
 
+// mostFields bounds the memory of header fields that is kept for the next request: lines of a MiB have 100,000.
+const mostFields = 64
+
 // reset makes r an empty request, but for memory.
 func (r *Request) reset() {
-	header := r.Header
-	if header == nil {
+	header, values := r.Header, r.values
+	if header == nil || len(header) > mostFields {
 		header = make(http.Header)
 	}
+	if cap(values) > 2*mostFields {
+		values = nil
+	}
 	clear(header)
-	clear(r.values)
-	*r = Request{Request: ruleset.Request{Header: header}, Took: Unknown, values: r.values[:0]}
+	clear(values)
+	*r = Request{Request: ruleset.Request{Header: header}, Took: Unknown, values: values[:0]}
 }
 
 // add adds a header field. name is canonical.

@@ -30,15 +30,12 @@ type Options struct {
 // It returns an error for rules that cannot be kept; and, with the summary of what was done until
 // then, if reading fails, if Each does, or that of ctx when it ends. It then does not wait for a Read that blocks.
 func Run(ctx context.Context, recording io.Reader, h config.HTTP, o Options) (*Summary, error) {
-	set, err := ruleset.New(h)
+	set, err := ruleset.NewSerial(h)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := newPipeline(recording)
-	if err != nil {
-		return nil, err
-	}
-	p := &player{set: set, each: o.Each, tally: newTally(h, o.Top)}
+	lines := newPipeline(recording)
+	p := &player{set: set, each: o.Each, tally: newTally(h, o.Top), clock: newClock(h)}
 	err = lines.each(ctx, func() *parser { return newParser(o.Format, o.Host) }, func(b *batch) error {
 		if o.Progress != nil {
 			defer o.Progress()
@@ -56,6 +53,7 @@ type player struct {
 	each     func(*Request, *ruleset.Decision) error
 	tally    *tally
 	underWay underWay
+	clock    clock
 }
 
 func (p *player) batch(b *batch) error {
@@ -69,8 +67,9 @@ func (p *player) batch(b *batch) error {
 }
 
 func (p *player) play(r *Request) (err error) {
-	p.underWay.end(r.At)
-	d := p.set.Decide(&r.Request, r.At)
+	now := p.clock.at(r)
+	p.underWay.end(now)
+	d := p.set.Decide(&r.Request, now)
 	p.tally.add(r, d)
 	if p.each != nil {
 		err = p.each(r, d)
@@ -78,7 +77,7 @@ func (p *player) play(r *Request) (err error) {
 	if end, holds := endOf(r, d); holds {
 		p.underWay.add(d, end)
 	} else {
-		d.Free(r.At)
+		d.Free(now)
 	}
 	return err
 }

@@ -178,6 +178,18 @@ func TestTimeThatGoesBack(t *testing.T) {
 	}
 }
 
+// Requests that are not in order do not make time go faster, for no key and however far they go back.
+func TestOrderIsNoClock(t *testing.T) {
+	var b strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&b, `{"t_ms":%d,"ip":"10.0.%d.1"}`+"\n", i-i%2*3_600_000, i/2%100)
+	}
+	s := run(t, perIP, b.String(), replay.Options{})
+	if s.Back != 500 || s.Enforced.Refused != 500 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // A line that cannot be read is left out, and told.
 func TestBadLines(t *testing.T) {
 	s := run(t, perIP, "{\n\n"+strings.Repeat(`{"t_ms":0,"ip":"::1"}`+"\r\n", 2)+strings.Repeat("x", replay.MaxLine+1)+"\n"+
@@ -216,6 +228,34 @@ func TestEnd(t *testing.T) {
 	s, err = replay.Run(ctx, pr, parse(t, perIP), replay.Options{Progress: cancel})
 	if !errors.Is(err, context.Canceled) || s.Requests != 1 {
 		t.Errorf("%v, %+v", err, s)
+	}
+}
+
+// Nor does it wait for the first bytes.
+func TestEndBeforeTheFirstRead(t *testing.T) {
+	for _, begun := range []string{"", "\x1f\x8b"} {
+		pr, pw := io.Pipe()
+		defer pw.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_, _ = io.WriteString(pw, begun)
+			cancel()
+		}()
+		s, err := replay.Run(ctx, pr, parse(t, perIP), replay.Options{})
+		if !errors.Is(err, context.Canceled) || s == nil || s.Lines.Read != 0 {
+			t.Errorf("%q: %v, %+v", begun, err, s)
+		}
+	}
+}
+
+// The time between the first and the last request is one that a Duration holds.
+func TestExtremeTimes(t *testing.T) {
+	s := run(t, perIP, `{"t_ms":-4611686018427.387903,"ip":"::1"}
+{"t_ms":4611686018427.387903,"ip":"::1"}
+{"t_ms":-4611686018427.387903,"ip":"::1"}
+`, replay.Options{})
+	if s.Requests != 3 || s.Last-s.First <= 0 || s.FurthestBack != s.Last-s.First {
+		t.Errorf("%+v", s)
 	}
 }
 

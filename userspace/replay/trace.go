@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -143,8 +144,8 @@ func (r *Request) readHeaders(value json.RawMessage) error {
 	if err := json.Unmarshal(value, &fields); err != nil {
 		return errors.New(`not an object; write {"appid": "1"}`)
 	}
-	for name, value := range fields {
-		values, err := texts(value)
+	for _, name := range slices.Sorted(maps.Keys(fields)) { // so that the same one is told each time
+		values, err := texts(fields[name])
 		if err != nil {
 			return fmt.Errorf("%.60q: %w", name, err)
 		}

@@ -71,17 +71,20 @@ func TestTrace(t *testing.T) {
 
 func TestWrongTrace(t *testing.T) {
 	for line, want := range map[string]string{
-		`{`:                                                "not JSON",
-		`[]`:                                               "a JSON array; write an object",
-		`null`:                                             "t_ms: is lacking",
-		`{"ip":"203.0.113.7"}`:                             "t_ms: is lacking",
-		`{"t_ms":0}`:                                       "ip: is lacking",
-		`{"t_ms":0,"ip":""}`:                               "ip: is lacking",
-		`{"t_ms":0,"ip":7}`:                                "ip: not a text",
-		`{"t_ms":0,"ip":"1.2.3.4:5"}`:                      `ip: "1.2.3.4:5" is not an address; write one as 203.0.113.7`,
-		`{"t_ms":"0","ip":"::1"}`:                          "t_ms: not a number of milliseconds",
-		`{"t_ms":4611686018428,"ip":"::1"}`:                "t_ms: further away than 146 years",
-		`{"t_ms":-4611686018428,"ip":"::1"}`:               "t_ms: further away than 146 years",
+		`{`:                                  "not JSON",
+		`[]`:                                 "a JSON array; write an object",
+		`null`:                               "t_ms: is lacking",
+		`{"ip":"203.0.113.7"}`:               "t_ms: is lacking",
+		`{"t_ms":0}`:                         "ip: is lacking",
+		`{"t_ms":0,"ip":""}`:                 "ip: is lacking",
+		`{"t_ms":0,"ip":7}`:                  "ip: not a text",
+		`{"t_ms":0,"ip":"1.2.3.4:5"}`:        `ip: "1.2.3.4:5" is not an address; write one as 203.0.113.7`,
+		`{"t_ms":"0","ip":"::1"}`:            "t_ms: not a number of milliseconds",
+		`{"t_ms":4611686018428,"ip":"::1"}`:  "t_ms: further away than 146 years",
+		`{"t_ms":-4611686018428,"ip":"::1"}`: "t_ms: further away than 146 years",
+		`{"t_ms":4611686018427.387904,"ip":"::1"}`:         "t_ms: further away than 146 years",
+		`{"t_ms":-4611686018427.387904,"ip":"::1"}`:        "t_ms: further away than 146 years",
+		`{"t_ms":4.611686018427387904e12,"ip":"::1"}`:      "t_ms: further away than 146 years",
 		`{"t_ms":1e999,"ip":"::1"}`:                        "t_ms: further away than 146 years",
 		`{"t_ms":-1e300,"ip":"::1"}`:                       "t_ms: further away",
 		`{"t_ms":0,"ip":"::1","took_ms":-1}`:               "took_ms: is negative",
@@ -95,6 +98,16 @@ func TestWrongTrace(t *testing.T) {
 	} {
 		if _, err := read(traceLine, line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
+		}
+	}
+}
+
+// Of several wrong header fields it is the same that is told each time.
+func TestWrongHeadersAreToldInOrder(t *testing.T) {
+	for range 20 {
+		_, err := read(traceLine, `{"t_ms":0,"ip":"::1","headers":{"d":1,"c":"","b":2,"a":3}}`)
+		if err == nil || !strings.Contains(err.Error(), `headers: "a":`) {
+			t.Fatalf("error %v, want one about a", err)
 		}
 	}
 }

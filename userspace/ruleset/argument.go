@@ -16,9 +16,10 @@ func header(v *view, name string) string {
 }
 
 // cookie returns the first value of a cookie that is not empty, without quotes, as net/http reads
-// it (RFC 6265, 5.4 and 4.1.1), but without regard to which bytes are allowed: what one server
-// refuses another takes.
+// it (RFC 6265, 5.4 and 4.1.1). net/http passes over values with bytes that are not allowed, which others
+// take: such a value only counts if there is no other, or it would hide from the limit the one that the handler sees.
 func cookie(v *view, name string) string {
+	odd := ""
 	for _, line := range v.Header["Cookie"] {
 		for more := true; more; {
 			var pair string
@@ -27,12 +28,27 @@ func cookie(v *view, name string) string {
 			if strings.Trim(key, " \t") != name {
 				continue
 			}
-			if value = unquoted(strings.Trim(value, " \t")); value != "" {
+			value = unquoted(strings.Trim(value, " \t"))
+			switch {
+			case value == "":
+			case isCookieValue(value):
 				return value
+			case odd == "":
+				odd = value
 			}
 		}
 	}
-	return ""
+	return odd
+}
+
+// isCookieValue reports whether net/http takes s for the value of a cookie.
+func isCookieValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func unquoted(s string) string {
@@ -43,17 +59,33 @@ func unquoted(s string) string {
 }
 
 // query returns the first value of a query argument that is not empty, decoded. A value that
-// had to be decoded is a view of what is appended to buf.
+// had to be decoded is a view of what is appended to buf. net/url leaves out arguments with a semicolon or with an
+// escape that is none, which others take: such a one only counts if there is no other, as with cookies.
 func query(rawQuery, name string, buf []byte) (string, []byte) {
+	odd := ""
 	for more := true; more; {
 		var pair string
 		pair, rawQuery, more = strings.Cut(rawQuery, "&")
 		key, value, _ := strings.Cut(pair, "=")
-		if value != "" && decodesTo(key, name) {
+		switch {
+		case value == "" || !decodesTo(key, name):
+		case isArgument(pair):
 			return decoded(value, buf)
+		case odd == "":
+			odd = value
 		}
 	}
-	return "", buf
+	return decoded(odd, buf)
+}
+
+// isArgument reports whether net/url takes s for an argument.
+func isArgument(s string) bool {
+	for i := range len(s) {
+		if s[i] == ';' || s[i] == '%' && (len(s) < i+3 || hexDigit(s[i+1]) < 0 || hexDigit(s[i+2]) < 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // decodesTo reports whether s is name when it is decoded.

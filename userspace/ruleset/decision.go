@@ -127,12 +127,18 @@ func (d *Decision) reset() {
 	*d = Decision{
 		Limits:  emptied(d.Limits),
 		Skipped: emptied(d.Skipped),
-		texts:   emptied(d.texts[:cap(d.texts)]), // a key that was longer than the last one is behind its end
+		texts:   d.texts[:0],
 		buf:     d.buf[:0],
 		charges: emptied(d.charges),
 		spans:   emptied(d.spans),
 		leases:  emptied(d.leases),
 	}
+}
+
+// forget drops what d has of the request, whose memory a decision that is held for hours would keep.
+func (d *Decision) forget() {
+	d.view = view{}
+	d.texts = emptied(d.texts[:cap(d.texts)]) // a key that was longer than the last one is behind its end
 }
 
 // emptied returns the memory of s, with nothing in it that keeps other memory.

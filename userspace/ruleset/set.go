@@ -25,7 +25,14 @@ type Set struct {
 // New returns the rules of h, every key being one never seen. It returns an error
 // that names the rule or zone, for a limit that cannot be kept, a key that cannot be made, or a field whose
 // header anybody could forge.
-func New(h config.HTTP) (*Set, error) {
+func New(h config.HTTP) (*Set, error) { return newSet(h, 0) }
+
+// NewSerial is New for decisions of one goroutine that can be repeated: which keys a full zone forgets depends
+// on the requests alone, and not on a seed as well; but for algorithm sketch.
+func NewSerial(h config.HTTP) (*Set, error) { return newSet(h, 1) }
+
+// newSet returns the rules of h, whose zones have so many locks, or as many as suit them if 0.
+func newSet(h config.HTTP, shards int) (*Set, error) {
 	s := &Set{allow: values{parts: []part{{kind: config.KeyIP}}}}
 	var err error
 	s.clients, err = clientip.New(clientip.Options{
@@ -44,7 +51,7 @@ func New(h config.HTTP) (*Set, error) {
 			return nil, fmt.Errorf("allow: %w", err)
 		}
 	}
-	if err := s.addZones(h); err != nil {
+	if err := s.addZones(h, shards); err != nil {
 		return nil, err
 	}
 	if err := s.addRules(h.Rules); err != nil {
@@ -53,12 +60,13 @@ func New(h config.HTTP) (*Set, error) {
 	return s, nil
 }
 
-func (s *Set) addZones(h config.HTTP) error {
+func (s *Set) addZones(h config.HTTP, shards int) error {
 	for _, c := range h.Zones {
 		z, err := newZone(c, h.ClientIP)
 		if err != nil {
 			return err
 		}
+		z.keys.Shards = shards
 		s.zones = append(s.zones, z)
 	}
 	return nil
@@ -116,6 +124,7 @@ func (s *Set) look(r *Request) *Decision {
 	if d.exempt = s.allows(d); !d.exempt {
 		d.applyAll(s.rules)
 	}
+	d.forget()
 	return d
 }
 

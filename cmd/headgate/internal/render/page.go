@@ -3,11 +3,14 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
-// Page collects lines of text. The zero Page is empty and ready to use.
+// Page collects lines of text. The zero Page is empty and ready to use. What does not print is written as in Go:
+// names, keys and patterns are of files and of clients, and must not command the terminal.
 type Page struct {
 	text bytes.Buffer
 }
@@ -15,10 +18,30 @@ type Page struct {
 // gap is between two columns.
 const gap = "  "
 
-// Line adds a line.
+// Line adds a line, or several if there are newlines in it.
 func (p *Page) Line(format string, args ...any) {
-	fmt.Fprintf(&p.text, format+"\n", args...)
+	p.text.WriteString(printable(fmt.Sprintf(format, args...)) + "\n")
 }
+
+// printable returns text with what does not print, but for newlines, written as in Go.
+func printable(text string) string {
+	hidden := func(c rune) bool { return !unicode.IsPrint(c) && c != '\n' }
+	if text = strings.ToValidUTF8(text, "\ufffd"); !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if hidden(c) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(c), "'"))
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// cell returns text for a line of a grid.
+func cell(text string) string { return strings.ReplaceAll(printable(text), "\n", `\n`) }
 
 // Section adds an empty line, unless the page is empty.
 func (p *Page) Section() {
@@ -45,13 +68,15 @@ func (p *Page) Grid(columns []Column, rows [][]string) {
 		heading[i] = c.Name
 		widths[i] = utf8.RuneCountInString(c.Name)
 	}
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+	cells := make([][]string, len(rows))
+	for n, row := range rows {
+		for i, text := range row {
+			cells[n] = append(cells[n], cell(text))
+			widths[i] = max(widths[i], utf8.RuneCountInString(cells[n][i]))
 		}
 	}
 	p.row(columns, widths, heading)
-	for _, row := range rows {
+	for _, row := range cells {
 		p.row(columns, widths, row)
 	}
 }

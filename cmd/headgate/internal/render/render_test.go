@@ -44,6 +44,30 @@ func TestShape(t *testing.T) {
 	}
 }
 
+// hostile is a view of what somebody else wrote.
+type hostile string
+
+func (h hostile) Table(p *render.Page) {
+	s := string(h)
+	p.Line("%s", s)
+	p.Facts(render.Fact{Name: s, Value: s})
+	p.Grid([]render.Column{{Name: "A"}, {Name: "B", Right: true}}, [][]string{{s, "1"}, {"x", "2"}})
+}
+
+// What does not print does not reach the terminal.
+func TestTablesCommandNoTerminal(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x1b[31m":     "\\x1b[31m\n\\x1b[31m  \\x1b[31m\nA         B\n\\x1b[31m  1\nx         2\n",
+		"\u009b\u202e": "\\u009b\\u202e\n\\u009b\\u202e  \\u009b\\u202e\nA             B\n\\u009b\\u202e  1\nx             2\n",
+		"ä\x9b":        "ä\ufffd\nä\ufffd  ä\ufffd\nA   B\nä\ufffd  1\nx   2\n",
+		"a\nb":         "a\nb\na\nb  a\nb\nA     B\na\\nb  1\nx     2\n",
+	} {
+		if got := string(write(t, render.Table, hostile(text))); got != want {
+			t.Errorf("%q: got\n%q, want\n%q", text, got, want)
+		}
+	}
+}
+
 // An element is what encoding/json makes of it, wherever it is in the list.
 func TestListsAreTheirElements(t *testing.T) {
 	for n := range len(rules()) + 1 {
