@@ -12,6 +12,7 @@ import (
 type plan struct {
 	keys          []int
 	rounds, calls int // calls is of one sample; of all together it has to be a multiple of each of keys
+	processes     int // of each subject and group, one after the other; the rounds are divided among them
 	flood         int // different keys for a limiter with a bound, 0 for no flood
 	floodOthers   int // for one that just grows
 	floodMaxKeys  int
@@ -19,10 +20,10 @@ type plan struct {
 
 func planFor(quick bool) plan {
 	if quick {
-		return plan{keys: []int{1, 1000, 100_000}, rounds: 5, calls: 20_000, flood: 2_000_000, floodOthers: 500_000, floodMaxKeys: 100_000}
+		return plan{keys: []int{1, 1000, 100_000}, rounds: 5, calls: 20_000, processes: 1, flood: 2_000_000, floodOthers: 500_000, floodMaxKeys: 100_000}
 	}
 	return plan{
-		keys: []int{1, 1000, 100_000, 1_000_000}, rounds: 20, calls: 50_000,
+		keys: []int{1, 1000, 100_000, 1_000_000}, rounds: 20, calls: 50_000, processes: 3,
 		flood: 10_000_000, floodOthers: 2_000_000, floodMaxKeys: 100_000,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/headgate/headgate/test/bench/host"
 	"github.com/headgate/headgate/test/bench/limiters"
@@ -42,23 +43,55 @@ func (b *bench) run() (*report.Requests, error) {
 	return r, err
 }
 
-// measure measures a group: each subject in a process, all of them in turn.
-func (b *bench) measure(g Group) (_ []report.Row, err error) {
-	m := &measurement{group: g}
+// measure measures a group: each subject in a process, all of them in turn, and all that several times:
+// where the memory of a process happens to lie makes a difference that does not go away in it.
+func (b *bench) measure(g Group) ([]report.Row, error) {
+	subjects := g.subjects(b.subjects)
+	n := len(g.traffic())
+	m := &measurement{group: g, samples: make([]map[string]*report.RequestSample, n), counts: make([]int, n)}
+	for i := range m.samples {
+		m.samples[i] = make(map[string]*report.RequestSample)
+	}
+	for i := range b.plan.processes {
+		first := i * len(subjects) / b.plan.processes
+		turned := append(slices.Clone(subjects[first:]), subjects[:first]...)
+		rounds := g.rounds()
+		if err := b.measureIn(m, turned, i*rounds/b.plan.processes, (i+1)*rounds/b.plan.processes); err != nil {
+			return nil, err
+		}
+	}
+	return m.rows(subjects), nil
+}
+
+// measureIn does so in processes of their own, from one round to before another.
+func (b *bench) measureIn(m *measurement, subjects []limiters.Subject, from, to int) (err error) {
+	m.processes, m.opened = nil, nil
 	defer func() { err = errors.Join(err, m.close()) }()
-	for _, s := range g.subjects(b.subjects) {
+	for _, s := range subjects {
 		p, err := b.start(s)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		m.processes = append(m.processes, p)
 		var o Opened
-		if err := p.call("Open", g, &o); err != nil {
-			return nil, err
+		if err := p.call("Open", m.group, &o); err != nil {
+			return err
 		}
 		m.opened = append(m.opened, o)
 	}
-	return m.rows()
+	for i, t := range m.group.traffic() {
+		if m.counts[i], err = m.distinct(t); err != nil {
+			return err
+		}
+	}
+	for round := from; round < to; round++ {
+		for i, t := range m.group.traffic() {
+			if err := m.sample(SampleArgs{t, round}, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // measurement is one of a group.
@@ -66,58 +99,54 @@ type measurement struct {
 	group     Group
 	processes []*process
 	opened    []Opened
+	samples   []map[string]*report.RequestSample // of each traffic, by subject
+	counts    []int                              // different keys of each traffic
 }
 
-func (m *measurement) rows() ([]report.Row, error) {
-	traffic := m.group.traffic()
-	samples := make([][]report.RequestSample, len(traffic))
-	for i := range samples {
-		samples[i] = m.blank()
-	}
-	for round := range m.group.rounds() {
-		for i, t := range traffic {
-			if err := m.sample(SampleArgs{t, round}, samples[i]); err != nil {
-				return nil, err
-			}
+// rows returns what was measured, subjects in their order.
+func (m *measurement) rows(subjects []limiters.Subject) []report.Row {
+	var rows []report.Row
+	for i, t := range m.group.traffic() {
+		var samples []report.RequestSample
+		for _, s := range subjects {
+			samples = append(samples, *m.samples[i][s.Name])
 		}
+		rows = append(rows, report.Row{
+			Keys: m.group.Keys, Path: m.group.Path, Traffic: t.Name, CPUs: t.CPUs, Distinct: m.counts[i],
+			Results: report.Results(limiters.Reference, samples),
+		})
 	}
-	rows := make([]report.Row, len(traffic))
-	for i, t := range traffic {
-		distinct, err := m.distinct(t)
-		if err != nil {
-			return nil, err
-		}
-		rows[i] = report.Row{
-			Keys: m.group.Keys, Path: m.group.Path, Traffic: t.Name, CPUs: t.CPUs, Distinct: distinct,
-			Results: report.Results(limiters.Reference, samples[i]),
-		}
-	}
-	return rows, nil
+	return rows
 }
 
-// blank returns samples of all subjects without measurements.
-func (m *measurement) blank() []report.RequestSample {
-	samples := make([]report.RequestSample, len(m.processes))
-	for i, p := range m.processes {
-		samples[i] = report.RequestSample{Subject: p.subject.Name, Ours: p.subject.Ours}
-		if m.group.Keys > 1 && m.group.known() > 0 {
-			samples[i].Bytes = &m.opened[i].BytesPerKey
-		}
-	}
-	return samples
-}
-
-// sample measures all subjects once, one after the other.
-func (m *measurement) sample(a SampleArgs, samples []report.RequestSample) error {
-	for i, p := range m.processes {
-		var s Sample
-		if err := p.call("Sample", a, &s); err != nil {
+// sample measures all subjects once with traffic i, one after the other. Each round begins with another.
+func (m *measurement) sample(a SampleArgs, i int) error {
+	for k := range m.processes {
+		at := (k + a.Round) % len(m.processes)
+		p := m.processes[at]
+		var got Sample
+		if err := p.call("Sample", a, &got); err != nil {
 			return err
 		}
-		samples[i].NS = append(samples[i].NS, s.NS)
-		samples[i].Allocs = max(samples[i].Allocs, s.Allocs)
+		s := m.sampleOf(i, at)
+		s.NS = append(s.NS, got.NS)
+		s.Allocs = max(s.Allocs, got.Allocs)
 	}
 	return nil
+}
+
+// sampleOf returns what was measured of a process's subject with traffic i.
+func (m *measurement) sampleOf(i, at int) *report.RequestSample {
+	subject := m.processes[at].subject
+	s := m.samples[i][subject.Name]
+	if s == nil {
+		s = &report.RequestSample{Subject: subject.Name, Ours: subject.Ours}
+		m.samples[i][subject.Name] = s
+	}
+	if m.group.Keys > 1 && m.group.known() > 0 {
+		s.Bytes = &m.opened[at].BytesPerKey
+	}
+	return s
 }
 
 // distinct returns how many different keys each subject got, which must be all that the row

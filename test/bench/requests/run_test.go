@@ -26,7 +26,7 @@ func startHere(s limiters.Subject) (*process, error) {
 }
 
 func tiny() plan {
-	return plan{keys: []int{1, 20}, rounds: 2, calls: 100, flood: 1000, floodOthers: 500, floodMaxKeys: 50}
+	return plan{processes: 2, keys: []int{1, 20}, rounds: 2, calls: 100, flood: 1000, floodOthers: 500, floodMaxKeys: 50}
 }
 
 func TestRun(t *testing.T) {
