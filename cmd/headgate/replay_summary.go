@@ -72,6 +72,14 @@ func skippedOfRules(rules []ruleset.RuleCounters) []render.SkippedOfRule {
 	return skipped
 }
 
+// onBack says what limits make of a request that is older than one above it.
+func onBack(h config.HTTP) string {
+	if slices.ContainsFunc(h.Zones, func(z config.Zone) bool { return z.Algorithm == config.Nginx }) {
+		return "limits were told the times as they are recorded, because nginx has a way of its own with them"
+	}
+	return "limits went on from the latest time"
+}
+
 // replayNotes says what to know about the numbers.
 func replayNotes(s *replay.Summary, h config.HTTP, f *replayFlags) []string {
 	notes := []string{}
@@ -83,11 +91,11 @@ func replayNotes(s *replay.Summary, h config.HTTP, f *replayFlags) []string {
 		}
 	}
 	if s.Back > 0 {
-		note("%d times a request is older than the one above it, by up to %s: limits went on from the latest time.",
-			s.Back, render.Milliseconds(s.FurthestBack))
+		note("%d times a request is older than the one above it, by up to %s: %s.",
+			s.Back, render.Milliseconds(s.FurthestBack), onBack(h))
 	}
 	if s.TookUnknown > 0 {
-		note("Limits of requests at a time were asked about %d requests of which it is not recorded how long they took (took_ms): these ended at once.", s.TookUnknown)
+		note("For limits of requests at a time those ended at once of which it is not recorded how long they took (took_ms): %d.", s.TookUnknown)
 	}
 	if s.EndedEarly > 0 {
 		note("%d requests ended early, because more were under way at a time than are remembered.", s.EndedEarly)

@@ -81,10 +81,10 @@ func ExampleLimit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	perUser := keyed.New[string](twoAMinute, keyed.Options[string]{Name: "peruser"})
-	user := func(r *http.Request) (string, bool) {
+	perUser := keyed.New[keyed.Key](twoAMinute, keyed.Options[keyed.Key]{Name: "peruser"})
+	user := func(r *http.Request) (keyed.Key, bool) {
 		name, _, ok := r.BasicAuth()
-		return name, ok
+		return keyed.KeyOf(name), ok
 	}
 	handler := httplimit.Limit(perUser, user, httplimit.Options{Headers: config.HeadersXRateLimit})(http.HandlerFunc(hello))
 

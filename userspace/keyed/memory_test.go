@@ -47,7 +47,7 @@ func TestCase68MemoryIsFlatUnderRandomKeys(t *testing.T) {
 }
 
 // At most 64 bytes a key beyond the key itself, whatever the algorithm.
-func TestBytesPerKey(t *testing.T) {
+func TestCase13BytesPerKey(t *testing.T) {
 	const n = 240_000
 	text := make([]string, n)
 	for i := range text {
