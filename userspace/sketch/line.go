@@ -82,8 +82,10 @@ func (l *Limiter[K]) chargeExact(key K, p keyed.Place, n uint64, now, at time.Du
 		return r
 	}
 	l.tallyOf(p.Hash).allowed.Add(1)
-	isLight := l.leaky.Debt(state, at) <= l.light
-	if n > 0 && !(isLight && l.keepLight(p.Hash, state, at)) {
+	if n == 0 {
+		return r
+	}
+	if isHeavy := l.leaky.Debt(state, at) > l.light; isHeavy || !l.keepLight(p.Hash, state, at) {
 		l.exact.Add(key, p, state, now)
 	}
 	return r

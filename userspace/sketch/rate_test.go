@@ -34,7 +34,7 @@ func run(t *testing.T, o sketch.RateOptions, f func(*sketch.Rate, time.Duration)
 	r := newRate(t, o)
 	for i, s := range steps {
 		now := time.Duration(s.at * float64(o.Interval))
-		got := 0.0
+		var got float64
 		if s.observe != 0 {
 			got = float64(r.Observe(1, s.observe, now))
 		} else {
