@@ -20,9 +20,10 @@ type Options struct {
 	// be kept.
 	Reject func(w http.ResponseWriter, r *http.Request, d *ruleset.Decision)
 	// Clock returns the time since an instant that stays the same for all
-	// middleware over the same limits. By default it is the start of the process.
+	// middleware over the same limits. By default it is an hour before the process began.
 	// It should not be one that people set: where it goes back, time stands still
-	// for limits, but what it goes forth after that counts again.
+	// for limits, but what it goes forth after that counts again. With the algorithm
+	// nginx it should be above a minute, as the time since boot of a machine mostly is.
 	Clock func() time.Duration
 }
 
@@ -104,7 +105,9 @@ func (l *limited) reject(w http.ResponseWriter, r *http.Request, d *ruleset.Deci
 	l.Reject(w, r, d)
 }
 
-// start never changes. It is one for the process, so that middleware that shares limits shares a clock.
-var start = time.Now()
+// start never changes. It is one for the process, so that middleware that shares limits shares a clock. It is an
+// hour before the process began: to the algorithm nginx a new key was last used when the clock was 0, which
+// shows in the first 62.5 s of a machine, and would here after each start of a server.
+var start = time.Now().Add(-time.Hour)
 
 func sinceStart() time.Duration { return time.Since(start) }
