@@ -35,6 +35,8 @@ func (z *zone) checkUse(m mapping, u Use) {
 		}
 	case nodelay.given() && delay.given():
 		delay.fail("nodelay is given too, and says the same of the whole burst; remove one of them")
+	case u.Burst == 0 && m.flag("nodelay"):
+		nodelay.warn("nodelay without a burst does nothing; add burst")
 	case u.Delay > u.Burst:
 		delay.fail("%d is more than the burst of %d; use at most that", u.Delay, u.Burst)
 	}

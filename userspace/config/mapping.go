@@ -23,6 +23,13 @@ type entry struct {
 
 // mapping returns a section that has only those fields.
 func (v value) mapping(fields []Field) (mapping, bool) {
+	return v.mappingOr(fields, func(name string) string {
+		return "unknown field " + choices(name, names(fields))
+	})
+}
+
+// mappingOr does what mapping does, with its own words for a field that is unknown.
+func (v value) mappingOr(fields []Field, unknown func(name string) string) (mapping, bool) {
 	before := len(v.file.errors)
 	entries, ok := v.entries()
 	if !ok {
@@ -32,7 +39,7 @@ func (v value) mapping(fields []Field) (mapping, bool) {
 	for _, e := range entries {
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Path == e.name })
 		if i < 0 {
-			e.key.fail("unknown field %s", choices(e.name, names(fields)))
+			e.key.fail("%s", unknown(e.name))
 			continue
 		}
 		e.value.form = fields[i].Form

@@ -37,7 +37,7 @@ func (s *section) readOverride(z *zone, v value) (o Override, ok bool) {
 		return o, false
 	}
 	if value := m.field("value"); value.given() {
-		o.Value, ok = s.readValue(z, value)
+		o.Value, ok = s.readValue(z, value, "an override")
 	} else {
 		m.lack(v, "no value; use "+v.form)
 		ok = false
@@ -68,7 +68,7 @@ func (s *section) readAllowed(z *zone, m mapping) {
 	elements, _ := v.list(z.example())
 	seen := make(seenValues)
 	for _, e := range elements {
-		if value, ok := s.readValue(z, e); ok && seen.add(e, value) {
+		if value, ok := s.readValue(z, e, "an element of allow"); ok && seen.add(e, value) {
 			z.Allow = append(z.Allow, value)
 		}
 	}
@@ -105,15 +105,21 @@ func (s seenValues) add(at value, v Value) bool {
 	return true
 }
 
-// readValue reads a value of the zone's key.
-func (s *section) readValue(z *zone, v value) (Value, bool) {
+// readValue reads a value of the zone's key. each is what has one value.
+func (s *section) readValue(z *zone, v value, each string) (Value, bool) {
 	v.form = z.example()
 	elements, ok := v.oneOrMore("a text")
 	switch {
 	case !ok || len(z.Key) == 0:
 		return nil, false
+	case len(elements) != len(z.Key) && len(z.Key) == 1:
+		v.fail("%d values for a key of one part; use %s for each", len(elements), each)
+		return nil, false
+	case len(elements) == 1 && len(z.Key) > 1:
+		v.fail("the key has %d parts, and there is 1 value; use %s", len(z.Key), v.form)
+		return nil, false
 	case len(elements) != len(z.Key):
-		v.fail("%d values for a key of %d; use %s", len(elements), len(z.Key), v.form)
+		v.fail("the key has %d parts, and there are %d values; use %s", len(z.Key), len(elements), v.form)
 		return nil, false
 	}
 	var parts Value
@@ -146,6 +152,9 @@ func (s *section) readValuePart(z *zone, k KeyPart, v value) (ValuePart, bool) {
 		if ok = text == k.Name; !ok {
 			v.fail("%.40q is never the value of %.80s; use %.80s", text, k, k.Name)
 		}
+	}
+	if ok && k.Kind != KeyConst && (strings.Contains(text, "*") || strings.HasPrefix(text, "~ ")) {
+		v.warn("%.40q is taken as it stands; overrides and allow have no patterns", text)
 	}
 	return ValuePart{Text: text}, ok
 }

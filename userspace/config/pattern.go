@@ -97,6 +97,9 @@ func (v value) pathPattern(text string) Pattern {
 	case star:
 		return Pattern{Prefix: begin}
 	default:
+		if len(text) > 1 && strings.HasSuffix(text, "/") {
+			v.warn(`%.80q matches this one path only; use "%.80s*" for all that is below`, text, text)
+		}
 		return Pattern{Exact: text}
 	}
 	return Pattern{}

@@ -99,6 +99,8 @@ func (v value) count(low, high uint64) uint64 {
 	}
 	n, err := rate.ParseCount(text)
 	switch {
+	case negative(text):
+		v.fail("%.40q is negative; use %s or more", text, rate.FormatCount(low))
 	case err != nil:
 		v.fail("%s", bare(err))
 	case len(text) > 1 && strings.HasPrefix(text, "0") && !strings.HasPrefix(text, "0."):
@@ -109,6 +111,12 @@ func (v value) count(low, high uint64) uint64 {
 		return n
 	}
 	return 0
+}
+
+// negative reports whether text begins as a number below 0.
+func negative(text string) bool {
+	number, minus := strings.CutPrefix(text, "-")
+	return minus && number != "" && number[0] >= '0' && number[0] <= '9'
 }
 
 // bare cuts off the first word of an error of package rate, which tells what was read: the

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -26,13 +27,25 @@ func (s *section) readZones(v value) {
 		before := len(v.file.errors)
 		z := &zone{at: e.key, index: len(s.Zones), Zone: Zone{Name: e.name, Line: e.key.node.Line}}
 		e.key.checkName(e.name)
-		if m, ok := e.value.mapping(zoneFields()); ok {
+		if m, ok := e.value.mappingOr(zoneFields(), z.unknownField); ok {
 			s.readZone(z, m)
 		}
 		z.right = len(v.file.errors) == before
 		s.byName[e.name] = z
 		s.Zones = append(s.Zones, z.Zone)
 	}
+}
+
+// unknownField words that a zone has no such field. Who comes from elsewhere looks here for what
+// is said where the zone is used.
+func (z *zone) unknownField(name string) string {
+	example := map[string]string{
+		"burst": "burst: 20", "nodelay": "burst: 20, nodelay: true", "delay": "burst: 20, delay: 8", "cost": "cost: 2",
+	}[name]
+	if example == "" {
+		return "unknown field " + choices(name, names(zoneFields()))
+	}
+	return fmt.Sprintf("%s is of a limit; use rules: [{limits: [{zone: %.64s, %s}]}]", name, z.Name, example)
 }
 
 func (s *section) readZone(z *zone, m mapping) {

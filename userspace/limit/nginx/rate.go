@@ -50,7 +50,7 @@ func ParseRate(s string) (Rate, error) {
 // something else, and if the rate is 0 or above MaxRate.
 func RateOf(count uint64, per time.Duration) (Rate, error) {
 	if per != time.Second && per != time.Minute {
-		return 0, fmt.Errorf("nginx has rates per second and per minute only, none per %v; algorithm leaky has all", per)
+		return 0, errors.New("nginx has rates per second and per minute only; algorithm leaky has all")
 	}
 	seconds := uint64(per / time.Second)
 	switch {
@@ -80,6 +80,16 @@ func (r Rate) Interval() time.Duration {
 	return time.Duration((second + uint64(r) - 1) / uint64(r))
 }
 
+// short drops digits that nobody reads.
+func short(d time.Duration) time.Duration {
+	for unit := time.Second; unit > time.Nanosecond; unit /= 1000 {
+		if d >= unit {
+			return d.Round(unit / 1000)
+		}
+	}
+	return d
+}
+
 // Warnings returns in what way r with burst is not what one would expect of count
 // requests per second or minute, which RateOf made it of; nil if it is.
 func (r Rate) Warnings(count uint64, per time.Duration, burst uint64) []string {
@@ -87,7 +97,7 @@ func (r Rate) Warnings(count uint64, per time.Duration, burst uint64) []string {
 	if seconds := uint64(per / time.Second); seconds != 0 && uint64(r)*seconds != count*milli {
 		warnings = append(warnings, fmt.Sprintf(
 			"nginx cuts the rate off to %v, one request in %v instead of %v; algorithm leaky keeps it",
-			r, r.Interval(), per/time.Duration(count)))
+			r, short(r.Interval()), short(per/time.Duration(count))))
 	}
 	const perMillisecond = 1000 * milli // the rate of one request a millisecond
 	if need := (uint64(r) - 1) / perMillisecond; burst < need {
