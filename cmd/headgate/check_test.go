@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -61,6 +62,7 @@ func TestCase17CheckSaysWhatLimitsMean(t *testing.T) {
 		"login: at one instant 6 requests of one ip and path, then one each 12s",
 		"refused with 429; the rules below are looked at too",
 		"perip: at one instant 21 requests of one ip, then one each 100ms; from the 10th on they wait for their turn",
+		"203.0.113.7: one each 10ms",
 		"app: 60 requests of one header Appid in 1m, which begins with the first; twice as many",
 		"slots: 2 requests of one ip under way at a time",
 		"refused with 503",
@@ -88,6 +90,35 @@ func TestCase36CheckSaysWhatProcessesAdmitTogether(t *testing.T) {
 	out, _ = outputOf(t, exitDone, checkedConfig, "check", "-c", "-", "--processes", "4")
 	contains(t, out, "- perip:", "4 processes together: at one instant 84 requests, then one each 25ms",
 		"- app:", "4 processes together: 240 requests in 1m", "- slots:", "4 processes together: 8 requests at a time")
+}
+
+// TestCheckTellsOverrides: JSON has all of them, with what the file says.
+func TestCheckTellsOverrides(t *testing.T) {
+	const config = `
+http:
+  zones:
+    a: {key: [ip, "header:appid"], rate: 1r/s, overrides: [{value: [192.0.2.0/24, gold], rate: 3r/s}]}
+    b: {key: ip, concurrent: 2, overrides: [{value: "::1", concurrent: 7}]}
+    c: {key: ip, rate: 1r/s}
+  rules: [{limits: [{zone: a}, {zone: b}, {zone: c}]}]
+`
+	out, _ := outputOf(t, exitDone, config, "check", "-c", "-")
+	contains(t, out, "192.0.2.0/24, gold: one each 333.3ms", "::/64: 7 requests under way at a time")
+	out, _ = outputOf(t, exitDone, config, "check", "-c", "-", "-o", "json")
+	var got struct {
+		InForce struct {
+			Zones []struct{ Overrides json.RawMessage }
+		} `json:"in_force"`
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{`[{"value":"192.0.2.0/24, gold","rate":"3r/s"}]`, `[{"value":"::/64","concurrent":7}]`, `[]`} {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, got.InForce.Zones[i].Overrides); err != nil || compact.String() != want {
+			t.Errorf("%s, %v, want %s", compact.String(), err, want)
+		}
+	}
 }
 
 // TestCheckWarns: what is doubtful is printed, and no failure.

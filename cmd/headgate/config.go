@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 
@@ -66,7 +65,7 @@ func (e *env) open(file string) (io.ReadCloser, string, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, "", fmt.Errorf("open the file: %w", err)
+		return nil, "", err // it says "open" and which file
 	}
 	return f, file, nil
 }

@@ -53,14 +53,18 @@ func (f *requestFlags) check(cmd *cobra.Command, args []string) error {
 
 // parse returns the request.
 func (f *requestFlags) parse() (*ruleset.Request, error) {
-	r := &ruleset.Request{Method: f.method, Host: f.host, Path: f.path, RawQuery: f.query, Header: http.Header{}}
+	method := strings.ToUpper(f.method) // as the file has it
+	r := &ruleset.Request{Method: method, Host: f.host, Path: f.path, RawQuery: f.query, Header: http.Header{}}
+	if err := checkPath(method, f.path); err != nil {
+		return nil, err
+	}
 	if f.ip == "" {
 		return nil, fmt.Errorf("name the address that sends the request: --ip 203.0.113.7, or --ip unix: for a Unix socket")
 	}
-	if f.ip != "unix:" {
+	if f.ip != "unix:" && f.ip != "unix" {
 		addr, err := netip.ParseAddr(f.ip)
 		if err != nil {
-			return nil, fmt.Errorf("--ip %q: use an address such as 203.0.113.7 or 2001:db8::1", f.ip)
+			return nil, fmt.Errorf("--ip %q: use an address such as 203.0.113.7 or 2001:db8::1, or unix: for a Unix socket", f.ip)
 		}
 		r.Peer = addr
 	}
@@ -72,6 +76,20 @@ func (f *requestFlags) parse() (*ruleset.Request, error) {
 		r.Header.Add(name, strings.TrimSpace(value))
 	}
 	return r, nil
+}
+
+// checkPath returns an error for a path that no request has.
+func checkPath(method, path string) error {
+	if path == "*" && method == http.MethodOptions {
+		return nil
+	}
+	if !strings.HasPrefix(path, "/") {
+		return fmt.Errorf("--path %q does not begin with a slash; use /%s", path, path)
+	}
+	if before, query, has := strings.Cut(path, "?"); has {
+		return fmt.Errorf("--path %q has a query; use --path %s --query %s", path, before, query)
+	}
+	return nil
 }
 
 func (e *env) explainRequest(g *global, f *requestFlags) error {

@@ -42,6 +42,17 @@ func TestCase24ExplainSaysHowRulesStack(t *testing.T) {
 	contains(t, out, "client  unknown", "as the client is not known")
 }
 
+// TestExplainReadsFlagsAsTheFile: a method may be in lower case, and a Unix socket is unix as among trusted proxies.
+func TestExplainReadsFlagsAsTheFile(t *testing.T) {
+	out, _ := outputOf(t, exitDone, checkedConfig, "explain", "-c", "-", "--ip", "203.0.113.9",
+		"--method", "post", "--host", "example.com", "--path", "/login")
+	contains(t, out, "rule 2, login", "matches; the rules below")
+	for _, ip := range []string{"unix", "unix:"} {
+		out, _ = outputOf(t, exitDone, checkedConfig, "explain", "-c", "-", "--ip", ip, "--method", "options", "--path", "*")
+		contains(t, out, "client  unknown")
+	}
+}
+
 // TestExplainRequestAtOnce: how many pass at one instant is what the rules do.
 func TestExplainRequestAtOnce(t *testing.T) {
 	const config = `

@@ -84,7 +84,7 @@ func headerWords(s config.HeaderStyle) string {
 func zoneInForce(h config.HTTP, i int, z config.Zone) render.ZoneInForce {
 	view := render.ZoneInForce{
 		Name: z.Name, Limit: z.Quota.Text, Algorithm: string(z.Algorithm), MaxKeys: z.MaxKeys,
-		Overrides: len(z.Overrides), Allow: len(z.Allow),
+		Overrides: overridesInForce(z), Allow: len(z.Allow),
 	}
 	if z.Algorithm == config.Concurrent {
 		view.Limit = fmt.Sprintf("%d at a time", z.Slots)
@@ -111,9 +111,35 @@ func ruleInForce(h config.HTTP, r config.Rule) render.RuleInForce {
 	}
 	for _, u := range r.Limits {
 		z := h.Zones[u.Zone]
-		view.Limits = append(view.Limits, limitInForce(z, u, z.Quota, z.Slots))
+		l := limitInForce(z, u, z.Quota, z.Slots)
+		for _, o := range z.Overrides {
+			l.Overrides = append(l.Overrides, render.OverriddenLimit{
+				Value: valueWords(o.Value), Limit: limitInForce(z, u, o.Quota, o.Slots),
+			})
+		}
+		view.Limits = append(view.Limits, l)
 	}
 	return view
+}
+
+func overridesInForce(z config.Zone) []render.OverrideInForce {
+	all := []render.OverrideInForce{}
+	for _, o := range z.Overrides {
+		all = append(all, render.OverrideInForce{Value: valueWords(o.Value), Rate: o.Quota.Text, Concurrent: o.Slots})
+	}
+	return all
+}
+
+// valueWords words the value of a key, as keys are worded.
+func valueWords(v config.Value) string {
+	var parts []string
+	for _, p := range v {
+		if p.Prefix.IsValid() {
+			p.Text = prefixWords(p.Prefix)
+		}
+		parts = append(parts, p.Text)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func matchWords(m config.Match) string {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,9 +34,35 @@ func newManCmd() *cobra.Command {
 			root.DisableAutoGenTag = true
 			placeholdersAsDefaults(root)
 			hideShells(root)
-			return doc.GenManTree(root, header, args[0])
+			if err := doc.GenManTree(root, header, args[0]); err != nil {
+				return err
+			}
+			return relatePages(args[0])
 		},
 	}
+}
+
+// relatePages adds to the pages of the commands that take a configuration file the names of the others: cobra names
+// only the page above.
+func relatePages(dir string) error {
+	related := []string{"headgate-check", "headgate-explain", "headgate-replay"}
+	for _, page := range related {
+		file := filepath.Join(dir, page+".8")
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text = bytes.TrimRight(text, "\n") // it ends with SEE ALSO
+		for _, other := range related {
+			if other != page {
+				text = fmt.Appendf(text, ", \\fB%s(8)\\fP", other)
+			}
+		}
+		if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hideShells leaves out the pages of cobra's completion for each shell: they say next to nothing.

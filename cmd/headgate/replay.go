@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,19 +34,20 @@ instead (JSON Lines), unless --summary is given.
 A trace has a JSON object on each line. Only t_ms, in milliseconds since any instant, and ip, the address of the
 TCP peer, are required; other fields than these are ignored:
 
-  {"t_ms":0,"ip":"203.0.113.7","method":"GET","host":"h","path":"/x","query":"a=1",
-   "headers":{"appid":"1","cookie":"id=7"},"took_ms":12.5}
+    {"t_ms":0,"ip":"203.0.113.7","method":"GET","host":"h","path":"/x","query":"a=1",
+     "headers":{"appid":"1","cookie":"id=7"},"took_ms":12.5}
 
 The path is decoded, the query is not; a header may be a list of texts. took_ms is how long the request took:
 limits of requests at a time need it.
 
 A log is an access log of nginx or Apache: common or combined, with or without the virtual host in front, or nginx's
 main, which has X-Forwarded-For at the end. It tells whole seconds, in which requests come all at once: a limit
-without a burst refuses more in the replay than it would.
+without a burst refuses more in the replay than it would. nginx writes the time when a request ended: one that
+took long, or that limit_req delayed, is replayed that much later, and bursts look smaller than they were.
 
 Either may be compressed with gzip, and - is standard input. Lines that cannot be read are left out, counted and
-told, and the command fails when the others are done. So it does when it is interrupted, and sums up what was
-done until then.`,
+told, and the command fails when the others are done; where there are no others, nothing is summed up. It also
+fails when it is interrupted, and sums up what was done until then.`,
 		Example: `  headgate replay -c headgate.yaml --log /var/log/nginx/access.log
   headgate replay -c headgate.yaml --trace trace.jsonl.gz -o json
   zcat -f access.log* | headgate replay -c headgate.yaml --log - --summary -o json`,
@@ -131,9 +131,21 @@ func (e *env) replay(ctx context.Context, g *global, f *replayFlags) error {
 	if s == nil || err != nil && s.Lines.Read == 0 && !interrupted {
 		return err // there is nothing to tell of
 	}
+	if nothingRead(s) && !interrupted {
+		return errors.Join(badLines(name, s), replayError(name, s, o.Format, err))
+	}
 	view := replaySummary(s, file.HTTP, f)
 	view.Interrupted = interrupted
-	return errors.Join(e.printReplay(g, out, byLine, view), replayError(name, s, err))
+	printed := e.printReplay(g, out, byLine, view)
+	if byLine { // or the summary has them
+		printed = errors.Join(printed, badLines(name, s))
+	}
+	return errors.Join(printed, replayError(name, s, o.Format, err))
+}
+
+// nothingRead reports whether there were lines, none of which could be read.
+func nothingRead(s *replay.Summary) bool {
+	return s.Lines.Unreadable > 0 && s.Lines.Unreadable == s.Lines.Read
 }
 
 // printReplay ends the output.
@@ -145,19 +157,35 @@ func (e *env) printReplay(g *global, out *replayedWriter, byLine bool, view rend
 }
 
 // replayError returns why a replay is not of the whole recording, if it is not.
-func replayError(name string, s *replay.Summary, err error) error {
+func replayError(name string, s *replay.Summary, f replay.Format, err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted: %s was not replayed to its end", name)
 	}
 	if s.Lines.Unreadable == 0 {
 		return err
 	}
-	var b strings.Builder
-	for _, bad := range s.Lines.First {
-		fmt.Fprintf(&b, "%s:%d: %s\n", name, bad.Line, bad.Reason)
+	left := fmt.Sprintf("%s: left out %d of %d lines that could not be read", name, s.Lines.Unreadable, s.Lines.Read)
+	return errors.Join(err, errors.New(left+otherFormat(s, f)))
+}
+
+// otherFormat asks whether a recording, none of which could be read, is of the other format, if it looks like that.
+func otherFormat(s *replay.Summary, f replay.Format) string {
+	switch {
+	case !nothingRead(s) || s.Lines.OtherFormat < s.Lines.Unreadable:
+		return ""
+	case f == replay.Log:
+		return "; is this a trace? use --trace"
 	}
-	fmt.Fprintf(&b, "%s: left out %d of %d lines that could not be read", name, s.Lines.Unreadable, s.Lines.Read)
-	return errors.Join(err, errors.New(b.String()))
+	return "; is this an access log? use --log"
+}
+
+// badLines tells the first lines that could not be read.
+func badLines(name string, s *replay.Summary) error {
+	var all []error
+	for _, bad := range s.Lines.First {
+		all = append(all, fmt.Errorf("%s:%d: %s", name, bad.Line, bad.Reason))
+	}
+	return errors.Join(all...)
 }
 
 // unknownWait is the RetryAfter of limits of requests at a time: nobody knows when one ends.

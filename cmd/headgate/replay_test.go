@@ -143,13 +143,15 @@ func TestReplayBadLines(t *testing.T) {
 	if s.Requests != 1 || s.Unreadable != 2 || s.FirstUnreadable[1].Line != 3 {
 		t.Errorf("%+v", s)
 	}
-	if !strings.Contains(message, file+":1: not JSON") || !strings.Contains(message, "left out 2 of 3 lines that could not be read") {
-		t.Errorf("%q", message)
+	// The summary has the reasons, so they are not told again.
+	if want := "headgate: " + file + ": left out 2 of 3 lines that could not be read\n"; message != want {
+		t.Errorf("%q, want %q", message, want)
 	}
 	c := newConsole()
 	c.stdin = strings.NewReader("x\n" + trace("h"))
 	if code := c.run(t, "replay", "-c", writeFile(t, "hg.yaml", replayConfig), "--trace", "-", "-o", "json"); code != exitFailed ||
-		strings.Count(c.out.String(), "\n") != 1 || !strings.Contains(c.err.String(), "standard input:1: not JSON") {
+		strings.Count(c.out.String(), "\n") != 1 || !strings.Contains(c.err.String(), "standard input:1: not JSON") ||
+		!strings.HasSuffix(c.err.String(), "left out 1 of 2 lines that could not be read\n") {
 		t.Errorf("exit %d, %q, %q", code, c.out.String(), c.err.String())
 	}
 }
@@ -222,6 +224,10 @@ func TestHTTPUsage(t *testing.T) {
 		"replay -c x --log y -o xml":                  `output "xml"`,
 		"explain -c x":                                "name the address that sends the request: --ip 203.0.113.7",
 		"explain -c x --ip y":                         `--ip "y": use an address`,
+		"explain -c x --ip unix:/x":                   `use an address such as 203.0.113.7 or 2001:db8::1, or unix: for a Unix socket`,
+		"explain -c x --ip ::1 --path login":          `--path "login" does not begin with a slash; use /login`,
+		"explain -c x --ip ::1 --path *":              `--path "*" does not begin with a slash`,
+		"explain -c x --ip ::1 --path /login?a=1":     `--path "/login?a=1" has a query; use --path /login --query a=1`,
 		"explain -c x --ip ::1 10r/s":                 `explain -c takes a request by its flags, and there is "10r/s"`,
 		"explain -c x --ip ::1 --burst 1":             "--burst is of a limit, and -c has its own",
 		"explain -c x --ip ::1 --header y":            `--header "y": use 'NAME: VALUE'`,
@@ -245,13 +251,26 @@ func TestHTTPUsage(t *testing.T) {
 
 // A recording of which nothing could be read is an error and no summary.
 func TestReplayOfNothingReadable(t *testing.T) {
-	for name, want := range map[string]string{
-		os.TempDir(): "is a directory", writeFile(t, "x.gz", "\x1f\x8b"): "decompress: unexpected EOF",
+	log, recorded := writeFile(t, "access.log", accessLog), writeFile(t, "trace.jsonl", trace("h", "h"))
+	broken := writeFile(t, "broken", "{\n")
+	for _, tt := range []struct {
+		format, name string
+		want         []string
+	}{
+		{"--log", os.TempDir(), []string{"is a directory"}},
+		{"--log", writeFile(t, "x.gz", "\x1f\x8b"), []string{"decompress: unexpected EOF"}},
+		{"--trace", log, []string{log + ":1: not JSON", log + ": left out 4 of 4 lines that could not be read; is this an access log? use --log\n"}},
+		{"--log", recorded, []string{recorded + ":1: ", "or nginx's main", "left out 2 of 2 lines that could not be read; is this a trace? use --trace\n"}},
+		{"--trace", broken, []string{broken + ":1: not JSON", "left out 1 of 1 lines that could not be read\n"}},
+		{"--log", writeFile(t, "names", "example.com - -\n"), []string{"left out 1 of 1 lines that could not be read\n"}},
 	} {
-		c := newConsole()
-		if code := c.run(t, "replay", "-c", writeFile(t, "hg.yaml", replayConfig), "--log", name); code != exitFailed ||
-			c.out.Len() > 0 || !strings.Contains(c.err.String(), want) {
-			t.Errorf("exit %d, %q, %q, want %q", code, c.out.String(), c.err.String(), want)
+		for _, output := range [][]string{nil, {"-o", "json"}, {"-o", "json", "--summary"}} {
+			c := newConsole()
+			args := append([]string{"replay", "-c", writeFile(t, "hg.yaml", replayConfig), tt.format, tt.name}, output...)
+			if code := c.run(t, args...); code != exitFailed || c.out.Len() > 0 {
+				t.Errorf("%v: exit %d, %q", args, code, c.out.String())
+			}
+			contains(t, c.err.String(), tt.want...)
 		}
 	}
 }
@@ -265,7 +284,7 @@ func TestHTTPFailures(t *testing.T) {
 		"replay -c /nonexistent --log x":                         "no such file",
 		"replay -c " + wrong + " --log x":                        "no limit; add rate",
 		"explain -c /nonexistent --ip ::1":                       "no such file",
-		"replay -c " + writeFile(t, "r", "") + " --log /nowhere": "no such file",
+		"replay -c " + writeFile(t, "r", "") + " --log /nowhere": "headgate: open /nowhere: no such file",
 	} {
 		c := newConsole()
 		if code := c.run(t, strings.Fields(args)...); code != exitFailed || !strings.Contains(c.err.String(), want) {

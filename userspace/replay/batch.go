@@ -30,6 +30,8 @@ type Lines struct {
 	// Unreadable are those that are not of the format, or too long; First are the first few of them.
 	Unreadable uint64
 	First      []Bad
+	// OtherFormat are those of Unreadable that look like a line of the other format.
+	OtherFormat uint64
 }
 
 // mostBad is how many lines that could not be read are kept with the reason.
@@ -39,6 +41,7 @@ func (l *Lines) add(o *Lines) {
 	l.Read += o.Read
 	l.NoRequest += o.NoRequest
 	l.Unreadable += o.Unreadable
+	l.OtherFormat += o.OtherFormat
 	l.First = append(l.First, o.First[:min(len(o.First), mostBad-len(l.First))]...)
 }
 
@@ -116,6 +119,9 @@ func (p *parser) line(b *batch, line string, number uint64) {
 		b.lines.NoRequest++
 	default:
 		b.lines.unreadable(number, err.Error())
+		if isObject := strings.HasPrefix(strings.TrimLeft(line, " \t"), "{"); isObject == (p.format == Log) {
+			b.lines.OtherFormat++
+		}
 	}
 	r.reset()
 	b.requests = b.requests[:len(b.requests)-1]

@@ -24,6 +24,14 @@ func newClock(h config.HTTP) clock {
 	})}
 }
 
+// bootedBefore is how long before time 0 of a recording the machine is taken to have started. nginx counts from then
+// and has a key that it sees for the first time, but by a zone that is not the last, as one last used at time 0: a
+// burst in its first minutes is another than later. A recording may begin at 0, and is not meant to be of a boot.
+const bootedBefore = time.Hour
+
+// sinceBoot returns the time that limits are told for one of the recording.
+func sinceBoot(t time.Duration) time.Duration { return after(t, bootedBefore) }
+
 // at returns the time at which r is decided about.
 func (c *clock) at(r *Request) time.Duration {
 	if c.exact {

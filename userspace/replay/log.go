@@ -52,7 +52,7 @@ func (r *Request) readPeer(line string) (rest string, err error) {
 	}
 	addr, ok := peer(first)
 	if !ok {
-		return "", fmt.Errorf("%.60q is not an address, and neither is what follows it; the log must be in the format common or combined, with addresses rather than names", first)
+		return "", fmt.Errorf("%.60q is not an address, and neither is what follows it; the log must be in the format common or combined or nginx's main, with addresses rather than names", first)
 	}
 	r.Peer = addr
 	return rest, nil

@@ -69,7 +69,7 @@ func (p *player) batch(b *batch) error {
 func (p *player) play(r *Request) (err error) {
 	now := p.clock.at(r)
 	p.underWay.end(now)
-	d := p.set.Decide(&r.Request, now)
+	d := p.set.Decide(&r.Request, sinceBoot(now))
 	p.tally.add(r, d)
 	if p.each != nil {
 		err = p.each(r, d)
@@ -77,7 +77,7 @@ func (p *player) play(r *Request) (err error) {
 	if end, holds := endOf(r, d); holds {
 		p.underWay.add(d, end)
 	} else {
-		d.Free(now)
+		d.Free(sinceBoot(now))
 	}
 	return err
 }

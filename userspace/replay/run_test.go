@@ -167,6 +167,29 @@ http:
 	}
 }
 
+// TestInstantDoesNotMatter: t_ms may count from any instant, also for nginx, which has a way of its own with the first
+// minutes after its machine started.
+func TestInstantDoesNotMatter(t *testing.T) {
+	const file = `
+http:
+  zones:
+    perip: {key: ip, rate: 6r/m, algorithm: nginx}
+    all:   {key: "const:all", rate: 6r/m, algorithm: nginx}
+  rules: [{limits: [{zone: perip, burst: 1}, {zone: all, burst: 9}]}]
+`
+	for _, start := range []int{0, 1, 1_000_000, -60_000} {
+		var b strings.Builder
+		for i := range 12 {
+			fmt.Fprintf(&b, `{"t_ms":%d,"ip":"192.0.2.%d"}`+"\n", start+i*100, i%3)
+		}
+		s := run(t, file, b.String(), replay.Options{})
+		want := []replay.By{{Rule: "rule 1", Zone: "perip", Refused: 6}, {Rule: "rule 1", Zone: "all", Delayed: 5}}
+		if diff := cmp.Diff(want, s.Enforced.By); diff != "" {
+			t.Errorf("from %d (-want +got):\n%s", start, diff)
+		}
+	}
+}
+
 func TestTimeThatGoesBack(t *testing.T) {
 	s := run(t, perIP, `{"t_ms":5,"ip":"::1"}
 {"t_ms":4,"ip":"::1"}

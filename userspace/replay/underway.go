@@ -40,7 +40,7 @@ func (u *underWay) end(now time.Duration) {
 
 func (u *underWay) endFirst() {
 	e := heap.Pop(&u.ends).(ending)
-	e.decision.Free(e.at)
+	e.decision.Free(sinceBoot(e.at))
 }
 
 // endings is a heap by time.

@@ -95,6 +95,7 @@ func (f *InForce) rules(p *Page) {
 			if f.Processes > 1 {
 				p.Line("     %s", l.Together(f.Processes))
 			}
+			l.overrides(p)
 		}
 		p.Line("   %s", r.end())
 	}

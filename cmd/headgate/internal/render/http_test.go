@@ -2,6 +2,8 @@ package render_test
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +68,31 @@ func limitsInForce() []render.LimitInForce {
 	}
 }
 
+// TestOverridesOfALimit: what an override means stands below the limit, a few of them and how many more there are.
+func TestOverridesOfALimit(t *testing.T) {
+	limits := limitsInForce()
+	var overridden []render.OverriddenLimit
+	for _, i := range []int{0, 0, 1, 0, 4, 5, 6} {
+		overridden = append(overridden, render.OverriddenLimit{Value: "gold-" + strconv.Itoa(len(overridden)+1), Limit: limits[i]})
+	}
+	for want, some := range map[string][]render.OverriddenLimit{
+		"": nil,
+		"     gold-1, gold-2: one each 100ms\n     gold-3: one each 12s\n     gold-4: one each 100ms\n" +
+			"     gold-5: 60 requests in 1m\n     and 2 more\n": overridden,
+		"     gold-6: 100k requests in any 1h\n     gold-7: 1 request under way at a time\n": overridden[5:],
+	} {
+		c := check(1)
+		l := limits[0]
+		l.Overrides = some
+		c.InForce.Rules = []render.RuleInForce{{Limits: []render.LimitInForce{l}, Status: 429}}
+		_, got, _ := strings.Cut(string(write(t, render.Table, c)), l.String()+"\n")
+		got, _, _ = strings.Cut(got, "   beyond")
+		if got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+}
+
 func check(processes int) render.Check {
 	return render.Check{
 		File: "headgate.yaml", Valid: true, Errors: []render.Problem{},
@@ -74,8 +101,8 @@ func check(processes int) render.Check {
 			Client: "the address of the TCP peer; IPv4 by /32, IPv6 by /64", Allow: []string{"192.0.2.0/24", "2001:db8::1"},
 			Headers: "none (off)", Processes: processes,
 			Zones: []render.ZoneInForce{
-				{Name: "a", Key: []string{"ip", "header:Appid"}, Limit: "10r/s", Algorithm: "leaky", MaxKeys: 100000, IPv4Prefix: 32, IPv6Prefix: 64, Overrides: 2, Allow: 1, Used: true},
-				{Name: "g", Key: []string{"const:all"}, Limit: "1 at a time", Algorithm: "concurrent"},
+				{Name: "a", Key: []string{"ip", "header:Appid"}, Limit: "10r/s", Algorithm: "leaky", MaxKeys: 100000, IPv4Prefix: 32, IPv6Prefix: 64, Allow: 1, Used: true, Overrides: []render.OverrideInForce{{Value: "192.0.2.0/24, gold", Rate: "50r/s"}, {Value: "::1, gold", Rate: "50r/s"}}},
+				{Name: "g", Key: []string{"const:all"}, Limit: "1 at a time", Algorithm: "concurrent", Overrides: []render.OverrideInForce{{Value: "x", Concurrent: 2}}},
 			},
 			Rules: []render.RuleInForce{
 				{Name: "login", Match: "host h, path /login, method POST", Limits: limitsInForce()[:2], Status: 429, Continue: true},

@@ -25,6 +25,14 @@ type LimitInForce struct {
 	// Interval is the time between two requests in the long run, Window that of a window.
 	Interval Milliseconds `json:"interval_ms,omitempty"`
 	Window   Milliseconds `json:"window_ms,omitempty"`
+	// Overrides are not in JSON: the zone has them.
+	Overrides []OverriddenLimit `json:"-"`
+}
+
+// OverriddenLimit is what the limit is for a value of the key with a rate of its own.
+type OverriddenLimit struct {
+	Value string
+	Limit LimitInForce
 }
 
 // MarshalJSON adds the words to the fields.
@@ -79,6 +87,43 @@ func (l LimitInForce) Together(processes int) string {
 		return fmt.Sprintf("%d processes together: %s in %s", n, requests(l.AtOnce*n), l.Window)
 	}
 	return fmt.Sprintf("%d processes together: at one instant %s, then one each %s", n, requests(l.AtOnce*n), l.Interval/Milliseconds(n))
+}
+
+// overridesShown is how many overrides are told of a limit.
+const overridesShown = 5
+
+// overrides adds the first overrides, those next to each other that mean the same in one line.
+func (l LimitInForce) overrides(p *Page) {
+	all := l.Overrides[:min(len(l.Overrides), overridesShown)]
+	for i, o := range all {
+		values := o.Value
+		if i > 0 && all[i-1].Limit.briefly() == o.Limit.briefly() {
+			continue // it is in the line above
+		}
+		for _, next := range all[i+1:] {
+			if next.Limit.briefly() != o.Limit.briefly() {
+				break
+			}
+			values += ", " + next.Value
+		}
+		p.Line("     %s: %s", values, o.Limit.briefly())
+	}
+	if more := len(l.Overrides) - len(all); more > 0 {
+		p.Line("     and %d more", more)
+	}
+}
+
+// briefly says what the rate of an override means; all else is as in the limit.
+func (l LimitInForce) briefly() string {
+	switch l.Algorithm {
+	case "concurrent":
+		return requests(l.AtOnce) + " under way at a time"
+	case "window":
+		return fmt.Sprintf("%s in %s", requests(l.AtOnce), l.Window)
+	case "sliding":
+		return fmt.Sprintf("%s in any %s", requests(l.AtOnce), l.Window)
+	}
+	return "one each " + l.Interval.String()
 }
 
 func requests(n uint64) string {
@@ -147,9 +192,17 @@ type ZoneInForce struct {
 	MaxKeys    int      `json:"max_keys,omitempty"`
 	IPv4Prefix int      `json:"ipv4_prefix,omitempty"`
 	IPv6Prefix int      `json:"ipv6_prefix,omitempty"`
-	Overrides  int      `json:"overrides"`
 	Allow      int      `json:"allow"`
 	Used       bool     `json:"used"`
+
+	Overrides []OverrideInForce `json:"overrides"`
+}
+
+// OverrideInForce is a value of a zone's key with a limit of its own: a rate, or how many requests at a time.
+type OverrideInForce struct {
+	Value      string `json:"value"` // of a key of several parts with ", " between them
+	Rate       string `json:"rate,omitempty"`
+	Concurrent uint64 `json:"concurrent,omitempty"`
 }
 
 func (z ZoneInForce) cells() []string {
@@ -163,6 +216,6 @@ func (z ZoneInForce) cells() []string {
 	}
 	return []string{
 		z.Name, strings.Join(z.Key, ", "), z.Limit, z.Algorithm, prefixes, keys,
-		strconv.Itoa(z.Overrides), strconv.Itoa(z.Allow), yesNo(z.Used),
+		strconv.Itoa(len(z.Overrides)), strconv.Itoa(z.Allow), yesNo(z.Used),
 	}
 }
