@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -143,26 +144,14 @@ func unescape(s string) (byte, string) {
 		return s[0], s[1:]
 	}
 	if s[1] == 'x' && len(s) >= 4 {
-		high, low := hexDigit(s[2]), hexDigit(s[3])
-		if high >= 0 && low >= 0 {
-			return byte(high<<4 | low), s[4:]
+		if c, err := strconv.ParseUint(s[2:4], 16, 8); err == nil {
+			return byte(c), s[4:]
 		}
 	}
 	if i := strings.IndexByte(`"\btnvfr`, s[1]); i >= 0 {
 		return "\"\\\b\t\n\v\f\r"[i], s[2:]
 	}
 	return s[0], s[1:]
-}
-
-// hexDigit returns the value of c, -1 if it is no digit.
-func hexDigit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }
 
 // statusAndSize goes over the status and the size of the answer. Either may be "-".

@@ -90,6 +90,18 @@ type part interface {
 	incoming(key string, commit bool, now time.Duration) Result
 }
 
+// incoming is Incoming of a limiter of this package.
+func incoming(p part, key string, commit bool, now time.Duration) Result {
+	s := p.shared()
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	result := p.incoming(key, commit, now)
+	if commit {
+		s.count(result.Rejected)
+	}
+	return result
+}
+
 // part returns nil for another package's limiter, also if that has one of this package's embedded.
 func (c *Charge) part() part {
 	switch l := c.Limiter.(type) {

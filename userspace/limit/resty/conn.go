@@ -62,13 +62,7 @@ func (c *Conn) SetBurst(burst int64) error {
 
 // Incoming says whether a connection of key may be made, and counts it if commit is set and it may.
 func (c *Conn) Incoming(key string, commit bool, now time.Duration) Result {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	result := c.incoming(key, commit, now)
-	if commit {
-		c.count(result.Rejected)
-	}
-	return result
+	return incoming(c, key, commit, now)
 }
 
 func (c *Conn) incoming(key string, commit bool, _ time.Duration) Result {

@@ -57,13 +57,7 @@ func (c *Count) SetWindow(window time.Duration) error {
 
 // Incoming says whether a request of key fits in its window, and counts it if commit is set.
 func (c *Count) Incoming(key string, commit bool, now time.Duration) Result {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	result := c.incoming(key, commit, now)
-	if commit {
-		c.count(result.Rejected)
-	}
-	return result
+	return incoming(c, key, commit, now)
 }
 
 func (c *Count) incoming(key string, commit bool, now time.Duration) Result {

@@ -63,13 +63,7 @@ func (r *Req) SetBurst(burst float64) error {
 
 // Incoming says whether a request of key passes, and charges it if commit is set and it does.
 func (r *Req) Incoming(key string, commit bool, now time.Duration) Result {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	result := r.incoming(key, commit, now)
-	if commit {
-		r.count(result.Rejected)
-	}
-	return result
+	return incoming(r, key, commit, now)
 }
 
 func (r *Req) incoming(key string, commit bool, now time.Duration) Result {
