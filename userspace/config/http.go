@@ -9,9 +9,21 @@ import (
 	"github.com/headgate/headgate/userspace/keyed"
 )
 
-// File is a configuration file.
+// File is a configuration file. Sections that it does not have are nil, but for HTTP,
+// Timeouts and Log, which then have what applies by default.
 type File struct {
-	HTTP HTTP
+	Kernel   *Kernel
+	HTTP     HTTP
+	Listen   []Listener // of the proxy
+	Upstream *Upstream  // where Listen has any, and only there
+	Timeouts Timeouts
+	Auth     *Auth
+	HandDown *HandDown
+	Adaptive *Adaptive
+	Metrics  *Metrics
+	Admin    *Admin
+	Log      Log
+	Tracing  *Tracing
 	// Warnings are what is allowed, but probably not meant.
 	Warnings []Problem
 }

@@ -1,0 +1,72 @@
+// Package event tells whoever listens what the agent does and sees: requests refused, sources
+// handed down to the kernel, packets dropped, rates changed, files read again.
+//
+// Telling never waits. A listener that is too slow loses events, and is told how many.
+package event
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// Kind is what happened.
+type Kind string
+
+// The kinds.
+const (
+	Refused    Kind = "refused"  // an HTTP request; sampled
+	Dropped    Kind = "dropped"  // packets by the kernel; sampled
+	HandedDown Kind = "handdown" // a source was given a kernel rule
+	Spared     Kind = "spared"   // an offender was not, see Reason
+	Adapted    Kind = "adapted"  // the factor on the rates changed
+	Reloaded   Kind = "reloaded" // the configuration was read again
+	Attached   Kind = "attached" // an interface, again
+	Upstream   Kind = "upstream" // a server went or came back
+	Draining   Kind = "draining" // the agent ends
+)
+
+// Event is one thing that happened. Fields that do not concern its kind are zero.
+type Event struct {
+	Time time.Time `json:"time"`
+	Kind Kind      `json:"kind"`
+	// Source is who it is about.
+	Source netip.Prefix `json:"source,omitzero"`
+	// Origin is who found it: http, nginx, report, kernel, config.
+	Origin string `json:"origin,omitempty"`
+	// Rule and Zone are those of an HTTP decision, or Rule the action of a kernel rule.
+	Rule string `json:"rule,omitempty"`
+	Zone string `json:"zone,omitempty"`
+	// Reason is why, in words.
+	Reason string `json:"reason,omitempty"`
+	// For is how long a kernel rule holds, in seconds.
+	For float64 `json:"for_seconds,omitempty"`
+	// Count is how many of the kind this event stands for; 0 is 1.
+	Count uint64 `json:"count,omitempty"`
+	// Factor on the rates, of Adapted.
+	Factor float64 `json:"factor,omitempty"`
+	// Name of an interface or server.
+	Name string `json:"name,omitempty"`
+	// Lost is how many events before this one the listener did not get.
+	Lost uint64 `json:"lost,omitempty"`
+}
+
+// LogValue implements slog.LogValuer.
+func (e Event) LogValue() slog.Value {
+	var attrs []slog.Attr
+	add := func(name string, v any, given bool) {
+		if given {
+			attrs = append(attrs, slog.Any(name, v))
+		}
+	}
+	add("source", e.Source.String(), e.Source.IsValid())
+	add("origin", e.Origin, e.Origin != "")
+	add("rule", e.Rule, e.Rule != "")
+	add("zone", e.Zone, e.Zone != "")
+	add("reason", e.Reason, e.Reason != "")
+	add("for_seconds", e.For, e.For != 0)
+	add("count", e.Count, e.Count != 0)
+	add("factor", e.Factor, e.Factor != 0)
+	add("name", e.Name, e.Name != "")
+	return slog.GroupValue(attrs...)
+}

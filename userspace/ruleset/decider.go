@@ -1,0 +1,12 @@
+package ruleset
+
+import "time"
+
+// Decider is what every front asks about requests: a Set, or one that can be replaced while it
+// decides, or one that also tells others what it decides.
+type Decider interface {
+	// Decide is Set.Decide.
+	Decide(r *Request, now time.Duration) *Decision
+}
+
+var _ Decider = (*Set)(nil)
