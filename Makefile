@@ -9,7 +9,8 @@ BIN := bin/headgate
 # A module of its own: what it compares with is no dependency of headgate.
 BENCH := test/bench
 PREFIX ?= /usr/local
-UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/headgate.service
+UNITS := $(DESTDIR)$(PREFIX)/lib/systemd/system
+VERSION ?= $(or $(shell git describe --tags 2>/dev/null),v0.0.0)
 # As root the tests must not skip what needs root.
 export HEADGATE_REQUIRE_ROOT := $(if $(filter 0,$(shell id -u)),1,)
 
@@ -88,14 +89,27 @@ install: ## Install the program, man pages and systemd unit below PREFIX (/usr/l
 	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/headgate
 	install -d $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 0644 docs/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
-	install -d $(dir $(UNIT))
-	sed 's|/usr/local/bin/headgate|$(PREFIX)/bin/headgate|' deploy/headgate.service > $(UNIT)
-	chmod 0644 $(UNIT)
+	install -d $(UNITS)
+	for unit in headgate.service headgate-attach.service headgate.socket; do \
+		sed 's|/usr/local/bin/headgate|$(PREFIX)/bin/headgate|' deploy/$$unit > $(UNITS)/$$unit && chmod 0644 $(UNITS)/$$unit; \
+	done
 
 .PHONY: uninstall
 uninstall: ## Remove what install installed; detach first (deploy/README.md)
-	rm -f $(DESTDIR)$(PREFIX)/bin/headgate $(DESTDIR)$(PREFIX)/share/man/man8/headgate.8 $(UNIT)
+	rm -f $(DESTDIR)$(PREFIX)/bin/headgate $(DESTDIR)$(PREFIX)/share/man/man8/headgate.8 $(UNITS)/headgate{,-attach}.service $(UNITS)/headgate.socket
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man8/headgate-*.8
+
+.PHONY: deb
+deb: ## Build the Debian package bin/headgate_VERSION_ARCH.deb
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.linkedVersion=$(VERSION)" -o bin/deb/headgate ./cmd/headgate
+	rm -rf bin/deb/man && mkdir -p bin/deb/man
+	for page in docs/man/*.8; do gzip -9nc $$page > bin/deb/man/$$(basename $$page).gz; done
+	for unit in headgate.service headgate-attach.service; do sed 's|/usr/local/bin/|/usr/bin/|' deploy/$$unit > bin/deb/$$unit; done
+	./bin/deb/headgate completion bash > bin/deb/headgate.bash
+	./bin/deb/headgate completion zsh > bin/deb/_headgate
+	./bin/deb/headgate completion fish > bin/deb/headgate.fish
+	cd .ci/tools && $(GO) build -o ../../bin/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
+	VERSION=$(VERSION) ARCH=$$($(GO) env GOARCH) ./bin/nfpm package --config deploy/nfpm.yaml --packager deb --target bin/
 
 .PHONY: clean
 clean: ## Remove what was built

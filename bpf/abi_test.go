@@ -70,6 +70,7 @@ func TestConstantsEqualMacros(t *testing.T) {
 		"POLICY_PROTO":     bpf.PolicyProto,
 		"POLICY_PORTS":     bpf.PolicyPorts,
 		"POLICY_SYN":       bpf.PolicySyn,
+		"POLICY_CONFIG":    bpf.PolicyConfig,
 		"CONFIG_DRY_RUN":   bpf.ConfigDryRun,
 		"CONFIG_CURRENT":   bpf.ConfigCurrent,
 		"CONFIG_FALLBACK":  bpf.ConfigFallback,

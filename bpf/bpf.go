@@ -128,6 +128,7 @@ const (
 	PolicyProto  = 1 << 1
 	PolicyPorts  = 1 << 2
 	PolicySyn    = 1 << 3
+	PolicyConfig = 1 << 4
 
 	ConfigDryRun = 1 << 0
 

@@ -116,6 +116,11 @@ func (i *Instance) attachProgram(index int, program *ebpf.Program, flags link.XD
 	}
 	// Closing detaches only what is not pinned.
 	defer l.Close()
+	if i.agent {
+		if err := i.mark(l); err != nil {
+			return err
+		}
+	}
 	if err := l.Pin(i.linkPath(index)); err != nil {
 		return fmt.Errorf("pin the link: %w", err)
 	}

@@ -30,40 +30,52 @@ func (i *Instance) Attachments() ([]Attachment, error) {
 
 // attachment asks about the link that is pinned under a number.
 func (i *Instance) attachment(number int) (Attachment, error) {
+	p, err := i.pinned(number)
+	return p.Attachment, err
+}
+
+func (i *Instance) pinned(number int) (pinned, error) {
+	p := pinned{number: number}
 	l, err := link.LoadPinnedLink(i.linkPath(number), nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Attachment{}, fmt.Errorf("%w to interface %d", ErrNotAttached, number)
+		return p, fmt.Errorf("%w to interface %d", ErrNotAttached, number)
 	}
 	if err != nil {
-		return Attachment{}, i.openError("link", strconv.Itoa(number), err)
+		return p, i.openError("link", strconv.Itoa(number), err)
 	}
 	defer l.Close()
 	info, err := l.Info()
 	if err != nil {
-		return Attachment{}, fmt.Errorf("ask about the link %d: %w", number, err)
+		return p, fmt.Errorf("ask about the link %d: %w", number, err)
 	}
-	a := Attachment{Index: number, ProgramID: uint32(info.Program)}
+	p.link = info.ID
+	p.Attachment = Attachment{Index: number, ProgramID: uint32(info.Program), Agent: i.marked(info.ID)}
 	xdp := info.XDP()
 	if xdp == nil || xdp.Ifindex == 0 {
-		a.Gone = true
-		return a, nil
+		p.Gone = true
+		return p, nil
 	}
-	a.Index = int(xdp.Ifindex)
-	a.Frags = isFrags(info.Program)
-	iface, err := netlink.LinkByIndex(a.Index)
+	p.Index = int(xdp.Ifindex)
+	p.Frags = i.isFrags(info.Program)
+	return p, p.identify()
+}
+
+// identify fills in what the interface itself tells, where it is in this network namespace.
+func (p *pinned) identify() error {
+	iface, err := netlink.LinkByIndex(p.Index)
 	if _, notFound := errors.AsType[netlink.LinkNotFoundError](err); notFound {
-		return a, nil // in another network namespace
+		return nil // in another network namespace
 	}
 	if err != nil {
-		return a, fmt.Errorf("look up interface %d: %w", a.Index, err)
+		return fmt.Errorf("look up interface %d: %w", p.Index, err)
 	}
-	if iface.Attrs().Xdp == nil || iface.Attrs().Xdp.ProgId != a.ProgramID {
-		return a, nil // in another network namespace too, and this is one of the same number
+	if iface.Attrs().Xdp == nil || iface.Attrs().Xdp.ProgId != p.ProgramID {
+		return nil // in another network namespace too, and this is one of the same number
 	}
-	a.Name = iface.Attrs().Name
-	a.Up = iface.Attrs().Flags&unix.IFF_UP != 0
-	a.Mode = modeOf(iface.Attrs().Xdp.AttachMode)
-	return a, nil
+	p.Name = iface.Attrs().Name
+	p.Up = iface.Attrs().Flags&unix.IFF_UP != 0
+	p.Mode = modeOf(iface.Attrs().Xdp.AttachMode)
+	return nil
 }
 
 // modeOf translates IFLA_XDP_ATTACHED.
@@ -79,9 +91,21 @@ func modeOf(attached uint32) Mode {
 	}
 }
 
-// isFrags goes by the name of the program, which the kernel may have cut: after an upgrade that was
-// killed, a link carries a program that is not the pinned one.
-func isFrags(id ebpf.ProgramID) bool {
+// isFrags says whether a program is the variant for several buffers.
+func (i *Instance) isFrags(id ebpf.ProgramID) bool {
+	for name, p := range i.programs {
+		if info, err := p.Info(); err == nil {
+			if pinned, ok := info.ID(); ok && pinned == id {
+				return name == bpf.ProgramFrags
+			}
+		}
+	}
+	return isNamedFrags(id)
+}
+
+// isNamedFrags goes by the name of the program, which the kernel may have cut: after an upgrade that was
+// killed, a link carries a program that is not the pinned one. That takes CAP_SYS_ADMIN.
+func isNamedFrags(id ebpf.ProgramID) bool {
 	p, err := ebpf.NewProgramFromID(id)
 	if err != nil {
 		return false

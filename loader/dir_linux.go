@@ -18,6 +18,7 @@ const (
 
 	layoutVersion = "v1"
 	linksDir      = "links"
+	agentDir      = "agent"
 	tempPrefix    = "tmp-"
 
 	dirMode = 0o700

@@ -22,11 +22,13 @@ import (
 )
 
 // Instance is an open instance. Its methods that change something need it opened by Open or
-// Create, which hold the lock. It is not safe for concurrent use.
+// Create, which hold the lock, or Lock. Those that read may be called at the same time as one that
+// changes something, but for Upgrade and Close.
 type Instance struct {
 	dir      string      // with the layout version
 	opened   fs.FileInfo // of dir
 	lock     *os.File
+	agent    bool          // see Options
 	inner    *ebpf.MapSpec // of a configuration
 	maps     map[string]*ebpf.Map
 	programs map[string]*ebpf.Program
@@ -62,7 +64,7 @@ func Create(o Options) (i *Instance, created bool, err error) {
 	default:
 		return nil, false, err
 	}
-	i, err = open(o.Dir)
+	i, err = open(o)
 	if err != nil {
 		return nil, false, err
 	}
@@ -84,7 +86,7 @@ func Open(o Options) (i *Instance, err error) {
 		return nil, err
 	}
 	defer closeOnError(&err, lock)
-	i, err = open(o.Dir)
+	i, err = open(o)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func OpenToRead(o Options) (*Instance, error) {
 	if err := checkOwner(o.Dir); err != nil {
 		return nil, err
 	}
-	return open(o.Dir)
+	return open(o)
 }
 
 func closeOnError(err *error, f *os.File) {
@@ -119,15 +121,12 @@ func (i *Instance) Close() error {
 	for _, m := range i.maps {
 		errs = append(errs, m.Close())
 	}
-	if i.lock != nil {
-		errs = append(errs, i.lock.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, i.Unlock())...)
 }
 
 // Policies returns the configuration.
 func (i *Instance) Policies() *policymap.Map {
-	return policymap.New(i.maps[bpf.MapConfigs], i.inner)
+	return policymap.New(i.maps[bpf.MapConfigs], i.inner, i.dir)
 }
 
 // Rules returns the rules.

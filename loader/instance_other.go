@@ -5,6 +5,7 @@ package loader
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/eventmap"
@@ -35,6 +36,12 @@ func OpenToRead(Options) (*Instance, error) { return nil, errNotLinux() }
 
 // Remove says that it needs Linux.
 func Remove(Options) error { return errNotLinux() }
+
+// Lock says that it needs Linux.
+func (*Instance) Lock(time.Duration) error { return errNotLinux() }
+
+// Unlock does nothing.
+func (*Instance) Unlock() error { return nil }
 
 // Close does nothing.
 func (*Instance) Close() error { return nil }
@@ -85,6 +92,9 @@ func (*Instance) RemoveAll() error { return errNotLinux() }
 
 // CheckInterfaces says that it needs Linux.
 func CheckInterfaces([]string) ([]int, error) { return nil, errNotLinux() }
+
+// CheckUnused says that it needs Linux.
+func CheckUnused([]string) error { return errNotLinux() }
 
 // CheckFree says that it needs Linux.
 func (*Instance) CheckFree([]string) error { return errNotLinux() }

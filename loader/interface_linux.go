@@ -50,6 +50,20 @@ func (i *Instance) CheckFree(names []string) error {
 	return nil
 }
 
+// CheckUnused is CheckFree for an instance that there is not yet: nil where no interface carries a program.
+func CheckUnused(names []string) error {
+	for _, name := range names {
+		iface, err := interfaceByName(name)
+		if err != nil {
+			return err
+		}
+		if err := checkForeign(iface); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func interfaceByName(name string) (netlink.Link, error) {
 	iface, err := netlink.LinkByName(name)
 	var notFound netlink.LinkNotFoundError

@@ -27,6 +27,9 @@ func load(o Options) (err error) {
 	if err := removeLeftovers(o.Dir); err != nil {
 		return err
 	}
+	if err := checkMayLoad(); err != nil {
+		return err
+	}
 	if err := probe(required()); err != nil {
 		return err
 	}
@@ -35,10 +38,6 @@ func load(o Options) (err error) {
 		return err
 	}
 	defer coll.Close()
-	if err := initialise(coll); err != nil {
-		return err
-	}
-
 	temp := filepath.Join(o.Dir, fmt.Sprintf("%s%d", tempPrefix, os.Getpid()))
 	defer func() {
 		if err != nil {
@@ -46,6 +45,9 @@ func load(o Options) (err error) {
 		}
 	}()
 	if err := pinAll(coll, temp); err != nil {
+		return err
+	}
+	if err := initialise(coll, temp); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, filepath.Join(o.Dir, layoutVersion)); err != nil {
@@ -123,13 +125,13 @@ func loadError(err error) error {
 	}
 }
 
-// initialise puts a configuration in force in which everything passes.
-func initialise(coll *ebpf.Collection) error {
+// initialise puts a configuration in force in which everything passes, and pins it in dir.
+func initialise(coll *ebpf.Collection, dir string) error {
 	spec, err := bpf.Load()
 	if err != nil {
 		return fmt.Errorf("parse the program: %w", err)
 	}
-	configs := policymap.New(coll.Maps[bpf.MapConfigs], spec.Maps[bpf.MapConfigs].InnerMap)
+	configs := policymap.New(coll.Maps[bpf.MapConfigs], spec.Maps[bpf.MapConfigs].InnerMap, dir)
 	if err := configs.Store(policymap.NewConfig()); err != nil {
 		return err
 	}
@@ -149,8 +151,10 @@ func setBuild(globals *ebpf.Map) error {
 }
 
 func pinAll(coll *ebpf.Collection, dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, linksDir), dirMode); err != nil {
-		return fmt.Errorf("make %s: %w", dir, privilege(err))
+	for _, name := range []string{linksDir, agentDir} {
+		if err := os.MkdirAll(filepath.Join(dir, name), dirMode); err != nil {
+			return fmt.Errorf("make %s: %w", dir, privilege(err))
+		}
 	}
 	for _, name := range bpf.PinnedMaps() {
 		if err := coll.Maps[name].Pin(filepath.Join(dir, name)); err != nil {

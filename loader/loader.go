@@ -9,6 +9,8 @@
 //	DIR/v1/                 the layout's version
 //	DIR/v1/<map>            a pin for each map of package bpf
 //	DIR/v1/xdp_ratelimit    the program, and its variant for frames of several buffers
+//	DIR/v1/config-<number>  the configurations, by the kernel's number of their map
+//	DIR/v1/agent/<number>   a directory for each attachment of the agent's, by the number of its link
 //	DIR/v1/links/<ifindex>  one for each interface, by the number it had when it was attached to, as
 //	                        another network namespace may give it a new one; removing it detaches
 //	DIR/tmp-*               what is being made or removed, or was when its command was killed
@@ -90,6 +92,9 @@ type Options struct {
 	// IPv6Prefix is the longest prefix that a new instance has to tell IPv6 sources apart by.
 	IPv6Prefix int
 
+	// Agent says that it is the agent that attaches: Attachment.Agent tells of which.
+	Agent bool
+
 	// Notice, where not nil, is told what was done that the user did not ask for.
 	Notice func(string)
 }
@@ -124,6 +129,7 @@ type Attachment struct {
 	ProgramID uint32
 	Up        bool
 	Gone      bool // deleted; the kernel has detached the program
+	Agent     bool // made with Options.Agent
 }
 
 // MapMemory is what the kernel charges for one map.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,6 +12,31 @@ import (
 
 // lockPoll is how often a held lock is tried again.
 const lockPoll = 20 * time.Millisecond
+
+// Lock takes the lock of an instance that is open, as Open does, and waits so long for another command
+// to end. It returns ErrNotLoaded where the instance was removed or replaced since it was opened. The
+// lock is not for several goroutines of one process: these must see to their order themselves.
+func (i *Instance) Lock(wait time.Duration) error {
+	lock, err := lockDir(filepath.Dir(i.dir), wait)
+	if err != nil {
+		return err
+	}
+	if i.Replaced() {
+		return errors.Join(notLoaded(filepath.Dir(i.dir)), lock.Close())
+	}
+	i.lock = lock
+	return nil
+}
+
+// Unlock gives the lock back, and leaves the instance open to read. It may be called without the lock.
+func (i *Instance) Unlock() error {
+	if i.lock == nil {
+		return nil
+	}
+	err := i.lock.Close()
+	i.lock = nil
+	return err
+}
 
 // makeAndLock makes dir where it is not there, and locks it.
 func makeAndLock(dir string, wait time.Duration) (*os.File, error) {

@@ -16,8 +16,8 @@ import (
 )
 
 // open opens all pins. An error leaves nothing open.
-func open(dir string) (i *Instance, err error) {
-	if err := checkVersion(dir); err != nil {
+func open(o Options) (i *Instance, err error) {
+	if err := checkVersion(o.Dir); err != nil {
 		return nil, err
 	}
 	spec, err := bpf.Load()
@@ -25,7 +25,8 @@ func open(dir string) (i *Instance, err error) {
 		return nil, fmt.Errorf("parse the program: %w", err)
 	}
 	i = &Instance{
-		dir:      filepath.Join(dir, layoutVersion),
+		dir:      filepath.Join(o.Dir, layoutVersion),
+		agent:    o.Agent,
 		inner:    spec.Maps[bpf.MapConfigs].InnerMap,
 		maps:     map[string]*ebpf.Map{},
 		programs: map[string]*ebpf.Program{},

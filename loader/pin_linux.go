@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,6 +19,7 @@ import (
 type pinned struct {
 	Attachment
 	number int
+	link   link.ID
 
 	// twin says that links to several interfaces of this number carry the same program. The
 	// kernel does not say which of them is to the interface in this network namespace.
@@ -37,14 +39,14 @@ func (i *Instance) pins() ([]pinned, error) {
 		if !ok {
 			continue // not ours
 		}
-		a, err := i.attachment(number)
+		p, err := i.pinned(number)
 		if errors.Is(err, ErrNotAttached) {
 			continue // detached just now
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, pinned{Attachment: a, number: number})
+		all = append(all, p)
 	}
 	slices.SortFunc(all, func(a, b pinned) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.number, b.number))
@@ -70,7 +72,7 @@ func markTwins(all []pinned) {
 		case p.Name == "":
 		case named >= 0 && all[named].Index == p.Index:
 			all[named].twin = true
-			p.Attachment = Attachment{Index: p.Index, Frags: p.Frags, ProgramID: p.ProgramID}
+			p.Attachment = Attachment{Index: p.Index, Frags: p.Frags, ProgramID: p.ProgramID, Agent: p.Agent}
 			p.twin = true
 		default:
 			named = n
@@ -136,7 +138,7 @@ func (i *Instance) tidyPins() ([]pinned, error) {
 			return nil, fmt.Errorf("forget interface %d, which is gone: %w", p.Index, err)
 		}
 	}
-	return live, i.renumber(live)
+	return live, errors.Join(i.tidyMarks(live), i.renumber(live))
 }
 
 // renumber goes over the pins until none moves, as each that moves makes room for another. Those

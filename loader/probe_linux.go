@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -112,19 +113,32 @@ func KernelRelease() string {
 	return unix.ByteSliceToString(uts.Release[:])
 }
 
-// checkCapabilities fails early and in words where the process could not load anything.
+// checkCapabilities fails early and in words where the process could not do anything. Mounting the bpf
+// file system is all that needs CAP_SYS_ADMIN, which is also all that CAP_BPF and CAP_PERFMON are.
 func checkCapabilities() error {
+	if may(unix.CAP_NET_ADMIN) && may(unix.CAP_BPF, unix.CAP_SYS_ADMIN) {
+		return nil
+	}
+	return fmt.Errorf("%w: headgate needs CAP_BPF and CAP_NET_ADMIN to work with programs "+
+		"and interfaces; %s", ErrPrivilege, whoMay(os.Geteuid()))
+}
+
+// checkMayLoad fails where the process could not load the program, which compares pointers.
+func checkMayLoad() error {
+	if may(unix.CAP_PERFMON, unix.CAP_SYS_ADMIN) {
+		return nil
+	}
+	return fmt.Errorf("%w: headgate needs CAP_PERFMON to load its program; %s", ErrPrivilege, whoMay(os.Geteuid()))
+}
+
+// may says whether the calling thread has one of these capabilities.
+func may(capabilities ...uint) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
 	if err := unix.Capget(&header, &sets[0]); err != nil {
-		return fmt.Errorf("read own capabilities: %w", err)
+		return true // it cannot be told; the kernel will
 	}
-	has := func(c uint) bool { return sets[c/32].Effective&(1<<(c%32)) != 0 }
-	if has(unix.CAP_SYS_ADMIN) && has(unix.CAP_NET_ADMIN) {
-		return nil
-	}
-	return fmt.Errorf("%w: headgate needs CAP_SYS_ADMIN and CAP_NET_ADMIN to work with programs "+
-		"and interfaces; %s", ErrPrivilege, whoMay(os.Geteuid()))
+	return slices.ContainsFunc(capabilities, func(c uint) bool { return sets[c/32].Effective&(1<<(c%32)) != 0 })
 }
 
 // privilege says who may do it where that was the matter.

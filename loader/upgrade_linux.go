@@ -16,6 +16,9 @@ import (
 // maps stay, so buckets, rules and counters do too, and each packet is decided by the old program
 // or by the new one. Where one interface fails, all go back to the old one.
 func (i *Instance) Upgrade() error {
+	if err := checkMayLoad(); err != nil {
+		return err
+	}
 	coll, err := newCollection(Options{}, i.maps)
 	if errors.Is(err, ebpf.ErrMapIncompatible) {
 		return i.incompatible(err)

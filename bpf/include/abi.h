@@ -89,6 +89,7 @@ struct rate {
 #define POLICY_PROTO  (1 << 1) /* match the fields of this name */
 #define POLICY_PORTS  (1 << 2)
 #define POLICY_SYN    (1 << 3)
+#define POLICY_CONFIG (1 << 4) /* for userspace: it comes from a configuration file */
 
 struct policy {
 	struct limit limit;

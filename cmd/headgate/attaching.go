@@ -7,23 +7,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/change"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 )
 
-// attaching is one attach on its way: what it has changed so far, so that it can go back.
+// attaching is one attach on its way.
 type attaching struct {
 	*env
-	g        *global
-	flags    *attachFlags
-	given    func(flag string) bool
-	instance *loader.Instance
-	created  bool
-	before   policymap.Config
-	stored   bool                // another one than before
-	attached []loader.Attachment // by this command
-	trial    trial               // 0 for none
+	*change.Change
+	g     *global
+	flags *attachFlags
+	given func(flag string) bool
+	trial trial // 0 for none
 }
 
 func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []string) error {
@@ -38,7 +35,7 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 		return err
 	}
 	a := &attaching{env: e, g: g, flags: f, given: cmd.Flags().Changed}
-	if err := a.open(); err != nil {
+	if a.Change, err = change.Open(a.options(), e.settle); err != nil {
 		return err
 	}
 	// From here on there is something to go back from, and Ctrl-C ends a trial.
@@ -46,36 +43,19 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 	defer stop()
 	view, err := a.run(names, indices)
 	if err != nil {
-		return errors.Join(err, a.goBack(), a.instance.Close())
+		return errors.Join(err, a.GoBack(), a.Instance.Close())
 	}
-	if err := errors.Join(a.instance.Close(), e.print(g, view)); err != nil || a.trial == 0 {
+	if err := errors.Join(a.Instance.Close(), e.print(g, view)); err != nil || a.trial == 0 {
 		return err
 	}
 	return e.awaitConfirmation(ctx, g, a.trial)
 }
 
-// open opens or makes the instance. What is left of a trial that ended is no instance any more.
-func (a *attaching) open() error {
+func (a *attaching) options() loader.Options {
 	options := a.g.options(a.env)
 	options.MaxSources, options.MaxRules = a.flags.maxSources, a.flags.maxRules
 	options.IPv6Prefix = a.flags.ipv6Prefix
-	for {
-		i, created, err := loader.Create(options)
-		if err != nil {
-			return err
-		}
-		err = a.settle(i)
-		if err == nil {
-			a.instance, a.created = i, created
-			return nil
-		}
-		if err := i.Close(); err != nil {
-			return err
-		}
-		if !errors.Is(err, loader.ErrNotLoaded) {
-			return err
-		}
-	}
+	return options
 }
 
 // run does what attach promises. The caller goes back where it returns an error.
@@ -85,11 +65,11 @@ func (a *attaching) run(names []string, indices []int) (view render.Attached, er
 	if err != nil {
 		return view, err
 	}
-	if err := a.instance.CheckFree(names); err != nil {
+	if err := a.Instance.CheckFree(names); err != nil {
 		return view, err
 	}
 	if a.flags.try > 0 {
-		if err := a.setTrialInterfaces(&config, indices); err != nil {
+		if err := a.setTrial(&config, indices); err != nil {
 			return view, err
 		}
 	}
@@ -97,14 +77,14 @@ func (a *attaching) run(names []string, indices []int) (view render.Attached, er
 		return view, err
 	}
 	// The limits come first, so that no packet goes through an interface without them.
-	if err := a.store(config); err != nil {
+	if err := a.Store(config); err != nil {
 		return view, err
 	}
 	if view.Interfaces, err = a.attachAll(names); err != nil {
 		return view, err
 	}
 	policy, _ := config.Policy(policymap.Default)
-	view.Limit, view.DryRun = describe(policy.Limit), config.DryRun
+	view.Limit, view.DryRun = policy.Limit.String(), config.DryRun
 	view.Enforced = a.given("dry-run") && !config.DryRun
 	if a.trial == 0 {
 		return view, nil
@@ -112,9 +92,9 @@ func (a *attaching) run(names []string, indices []int) (view render.Attached, er
 	return view, a.watch(a.g, a.trial)
 }
 
-// setTrialInterfaces puts into the configuration which interfaces are new.
-func (a *attaching) setTrialInterfaces(config *policymap.Config, indices []int) error {
-	attached, err := a.instance.Attachments()
+// setTrial puts into the configuration when it ends, and which interfaces are new.
+func (a *attaching) setTrial(config *policymap.Config, indices []int) error {
+	attached, err := a.Instance.Attachments()
 	if err != nil {
 		return err
 	}
@@ -127,6 +107,8 @@ func (a *attaching) setTrialInterfaces(config *policymap.Config, indices []int) 
 	if n := len(config.TrialInterfaces); n > policymap.MaxTrialInterfaces {
 		return usagef("%d interfaces are too many for one --try; name at most %d", n, policymap.MaxTrialInterfaces)
 	}
+	a.trial = trial(a.bootTime() + uint64(a.flags.try))
+	config.ValidUntil = uint64(a.trial)
 	return nil
 }
 
@@ -137,12 +119,9 @@ func (a *attaching) attachAll(names []string) ([]render.AttachedInterface, error
 		return nil, err
 	}
 	for _, name := range names {
-		attached, already, err := a.instance.Attach(name, mode)
+		attached, already, err := a.Attach(name, mode)
 		if err != nil {
 			return nil, err
-		}
-		if !already {
-			a.attached = append(a.attached, attached)
 		}
 		a.noticeAttachment(attached, mode, already)
 		all = append(all, render.AttachedInterface{Interface: interfaceView(attached), Already: already})
@@ -150,29 +129,24 @@ func (a *attaching) attachAll(names []string) ([]render.AttachedInterface, error
 	return all, nil
 }
 
-// upgrade replaces the program of an instance that another build of headgate made.
 func (a *attaching) upgrade() error {
-	outdated, err := a.instance.Outdated()
-	if err != nil || !outdated {
-		return err
+	upgraded, err := a.Upgrade()
+	if err == nil && upgraded {
+		a.notice("note: upgraded the running program to this version; rules, buckets and counters stay")
 	}
-	if err := a.instance.Upgrade(); err != nil {
-		return err
-	}
-	a.notice("note: upgraded the running program to this version; rules, buckets and counters stay")
-	return nil
+	return err
 }
 
 // configure returns the configuration that the flags ask for.
 func (a *attaching) configure(indices []int) (policymap.Config, error) {
-	config, err := a.instance.Policies().Load()
+	config, err := a.Instance.Policies().Load()
 	if err != nil {
 		return config, err
 	}
 	if config.ValidUntil != policymap.Forever {
 		return config, a.onTrial(config)
 	}
-	a.before = config
+	a.Before = config
 	f := a.flags
 	if err := a.setSources(&config); err != nil {
 		return config, err
@@ -185,10 +159,10 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 			return config, err
 		}
 	}
-	if !a.created && (a.given("max-sources") || a.given("max-rules")) {
+	if !a.Created && (a.given("max-sources") || a.given("max-rules")) {
 		a.notice("note: the instance exists and keeps its size; --max-sources and --max-rules are for a new one")
 	}
-	if err := a.applyDefault(a.instance, &config, &f.limit, indices, f.force); err != nil {
+	if err := a.applyDefault(a.Instance, &config, &f.limit, indices, f.force); err != nil {
 		return config, err
 	}
 	if policy, _ := config.Policy(policymap.Default); policy.Limit.IsZero() {
@@ -210,51 +184,25 @@ func (a *attaching) setSources(config *policymap.Config) error {
 		config.IPv4Prefix = f.ipv4Prefix
 	}
 	if a.given("ipv6-prefix") {
-		if most := a.instance.Buckets().MaxIPv6Prefix(); f.ipv6Prefix > most {
+		if most := a.Instance.Buckets().MaxIPv6Prefix(); f.ipv6Prefix > most {
 			return usagef("--ipv6-prefix %d: this instance was made for at most %d bits; "+
 				"detach it and attach again to tell longer ones apart", f.ipv6Prefix, most)
 		}
 		config.IPv6Prefix = f.ipv6Prefix
 	}
-	if config.IPv4Prefix >= a.before.IPv4Prefix && config.IPv6Prefix >= a.before.IPv6Prefix {
+	if config.IPv4Prefix >= a.Before.IPv4Prefix && config.IPv6Prefix >= a.Before.IPv6Prefix {
 		return nil
 	}
-	return checkSources(a.instance, config)
-}
-
-// store puts the configuration in force, for good or on trial. When a trial ends, what was before
-// takes over; where there was nothing, everything passes then.
-func (a *attaching) store(config policymap.Config) error {
-	a.stored = true
-	if a.flags.try > 0 {
-		a.trial = trial(a.bootTime() + uint64(a.flags.try))
-		config.ValidUntil = uint64(a.trial)
-	}
-	policies := a.instance.Policies()
-	if err := policies.DropFallback(); err != nil {
+	rules, err := a.Instance.Rules().List()
+	if err != nil {
 		return err
 	}
-	if a.flags.try > 0 && !a.created {
-		if err := policies.StoreFallback(a.before); err != nil {
-			return err
-		}
+	err = change.CheckSources(config, rules)
+	if part, ok := errors.AsType[policymap.PartError](err); ok {
+		return usagef("--ipv%d-prefix %d: %s has a limit of its own and would be a part of a source; use %d or more, "+
+			"or `headgate unset %s` first", part.Family(), part.Bits, part.Prefix, part.Prefix.Bits(), part.Prefix)
 	}
-	return policies.Store(config)
-}
-
-// goBack undoes what was done before an error.
-func (a *attaching) goBack() error {
-	if a.created {
-		return a.instance.RemoveAll()
-	}
-	var errs []error
-	for _, attached := range a.attached {
-		errs = append(errs, a.instance.Detach(attached.Index))
-	}
-	if a.stored {
-		errs = append(errs, a.instance.Policies().Store(a.before))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // noticeAttachment says aloud what the user might not expect.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/rulemap"
-	"github.com/headgate/headgate/maps/wire"
 )
 
 // shown is how many prefixes a verb names in words; JSON has them all.
@@ -84,10 +84,8 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 	}
 	return e.changing(g, func(i *loader.Instance) error {
 		setUntil(rules, e.until(f.lasts))
-		if !f.force {
-			if err := e.guardRules(i, rules); err != nil {
-				return err
-			}
+		if err := e.guard(f.force).Rules(i, lockout.Setting(rules)); err != nil {
+			return err
 		}
 		if action == rulemap.Block {
 			if err := e.noticeAllowed(i, prefixes); err != nil {
@@ -167,17 +165,4 @@ func doneWith(action string, prefixes []netip.Prefix, how string) render.Done {
 		done.Text = fmt.Sprintf("%s %d prefixes%s", past, len(prefixes), how)
 	}
 	return done
-}
-
-// limitRule finds the limit rule of exactly a prefix.
-func limitRule(i *loader.Instance, p netip.Prefix) (rulemap.Rule, bool, error) {
-	rules, err := i.Rules().Get(p)
-	if err != nil {
-		return rulemap.Rule{}, false, err
-	}
-	n := slices.IndexFunc(rules, func(r rulemap.Rule) bool { return r.Action == rulemap.Limit })
-	if n < 0 {
-		return rulemap.Rule{Prefix: p, Action: rulemap.Limit, Limit: wire.Limit{}}, false, nil
-	}
-	return rules[n], true, nil
 }

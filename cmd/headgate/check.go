@@ -25,8 +25,8 @@ func newCheckCmd(e *env, g *global) *cobra.Command {
 		Short: "Check a configuration file, and say in plain words what it does",
 		Long: `check reads a configuration file and prints all that is wrong in it, each with line and, unless it is not
 YAML at all, column; then it fails. What is doubtful is printed as a warning. Of a file that can be used it says
-what is in force: who a request is charged to, by what the zones count, and what each limit of each rule lets
-pass, in the order in which they are asked.
+what is in force: what the kernel limits and what the agent serves; and of HTTP, who a request is charged to, by
+what the zones count, and what each limit of each rule lets pass, in the order in which they are asked.
 
 Limits are kept by each process for itself. --processes says what several of them let pass together.`,
 		Example: `  headgate check -c headgate.yaml
@@ -68,7 +68,7 @@ func (e *env) check(g *global, f *checkFlags) error {
 		}
 	}
 	if c.Valid = len(c.Errors) == 0; c.Valid {
-		c.InForce = inForce(file.HTTP, f.processes)
+		c.InForce = inForce(file, f.processes)
 	}
 	return errors.Join(e.print(g, c), c.Failed())
 }

@@ -136,7 +136,8 @@ func TestFullDisk(t *testing.T) {
 
 // Each command has what its help needs.
 func TestHelp(t *testing.T) {
-	for _, verb := range []string{"policies", "rules", "stats", "status", "top", "events", "explain", "check", "replay", "version"} {
+	for _, verb := range []string{"policies", "rules", "stats", "status", "top", "events", "explain", "check", "replay", "version",
+		"agent", "zones", "keys", "peek", "reset", "offenders", "report", "reload", "drain"} {
 		c := newConsole()
 		code := c.run(t, verb, "--help")
 		if help := c.out.String(); code != exitDone || !strings.Contains(help, "Examples:\n  headgate "+verb) {

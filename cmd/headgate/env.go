@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/change"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/wire"
@@ -60,6 +61,13 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// isUsage says whether an error is in what was asked for.
+func isUsage(err error) bool {
+	_, usage := errors.AsType[usageError](err)
+	_, refused := errors.AsType[change.Refusal](err)
+	return usage || refused
+}
+
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -79,11 +87,11 @@ func run(ctx context.Context, e *env, args []string) int {
 	if err == nil && help.err != nil {
 		err = fmt.Errorf("write the output: %w", help.err)
 	}
-	var wrong usageError
+	err = forcible(err)
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &wrong):
+	case isUsage(err):
 		fmt.Fprintf(e.stderr, "headgate: %v\n", err)
 		return exitUsage
 	default:

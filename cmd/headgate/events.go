@@ -16,12 +16,15 @@ import (
 	"github.com/headgate/headgate/maps/eventmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/userspace/ipproto"
 )
 
 type eventFlags struct {
 	count   int
 	lasts   time.Duration
 	backlog bool
+	kinds   []string // of an agent's events
+	agent   agentFlags
 }
 
 func newEventsCmd(e *env, g *global) *cobra.Command {
@@ -36,10 +39,16 @@ has dropped since without a word. One process at a time can read them.
 The kernel keeps events that nobody reads, until its buffer of them is full. They are left out, unless
 --backlog asks for them.
 
-With -o json each line is a JSON object of its own (JSON Lines).`,
+While headgate run is at work, it is the one that reads them, and events shows what it tells: packets,
+and also requests that were refused, sources that were handed down, and changes of rates, servers
+and the file. --socket or --kind asks it at once.
+
+With -o json each line is a JSON object of its own (JSON Lines). One of a packet has the same fields,
+whoever tells it; those of the agent have kind too, and others than dropped have other fields.`,
 		Example: `  headgate events
   headgate events --count 10
-  headgate events --for 1m -o json`,
+  headgate events --for 1m -o json
+  headgate events --kind handdown,refused`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.validate(cmd); err != nil {
@@ -47,14 +56,20 @@ With -o json each line is a JSON object of its own (JSON Lines).`,
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			return e.reading(g, func(i *loader.Instance) error { return e.events(ctx, g, f, i) })
+			if changed(cmd, []string{"socket", "kind"}) != "" {
+				return e.agentEvents(ctx, g, f)
+			}
+			err := e.reading(g, func(i *loader.Instance) error { return e.events(ctx, g, f, i) })
+			return e.orAgentEvents(ctx, g, f, err)
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.count, "count", 0, "end after so many events")
 	flags.DurationVar(&f.lasts, "for", 0, "end after this time, as 30s or 5m")
 	flags.BoolVar(&f.backlog, "backlog", false, "show first what the kernel has kept from before")
-	placeholders(cmd, map[string]string{"count": "NUMBER", "for": "TIME"})
+	flags.StringSliceVar(&f.kinds, "kind", nil, "of an agent's events only those of this kind, as handdown; may be given again")
+	placeholders(cmd, map[string]string{"count": "NUMBER", "for": "TIME", "kind": "KIND"})
+	f.agent.register(cmd, e)
 	return cmd
 }
 
@@ -65,7 +80,7 @@ func (f *eventFlags) validate(cmd *cobra.Command) error {
 	case flags.Changed("for") && f.lasts <= 0:
 		return usagef("--for %s: use a time such as 30s or 5m", render.Duration(f.lasts))
 	}
-	return nil
+	return checkKinds(f.kinds)
 }
 
 func (e *env) events(ctx context.Context, g *global, f *eventFlags, i *loader.Instance) error {
@@ -181,6 +196,11 @@ func follow(ctx context.Context, reader eventReader, count int, out eventPrinter
 	return nil
 }
 
+// configs are what there is in force at a time of the boot clock.
+type configs interface {
+	InForce(now uint64) (policymap.Config, error)
+}
+
 // eventNames finds the names for the numbers in events.
 type eventNames struct {
 	configs    configs
@@ -190,14 +210,14 @@ type eventNames struct {
 }
 
 func newEventNames(m configs, now func() uint64) (*eventNames, error) {
-	config, err := configInForce(m, now())
+	config, err := m.InForce(now())
 	return &eventNames{configs: m, now: now, config: config, interfaces: map[int]string{}}, err
 }
 
 func (n *eventNames) view(event eventmap.Event, now clock) render.Event {
 	protocol := ""
 	if event.Source.IsValid() { // of a malformed packet nothing is known
-		protocol = protocolName(event.Proto)
+		protocol = ipproto.Name(event.Proto)
 	}
 	return render.Event{
 		Time:       now.at(event.Time),
@@ -217,11 +237,11 @@ func (n *eventNames) view(event eventmap.Event, now clock) render.Event {
 // policy reads the configuration again where a policy is not in the one it knows.
 func (n *eventNames) policy(id uint16) string {
 	if id != 0 && n.config.PolicyName(id) == "" {
-		if config, err := configInForce(n.configs, n.now()); err == nil {
+		if config, err := n.configs.InForce(n.now()); err == nil {
 			n.config = config
 		}
 	}
-	return policyName(&n.config, id)
+	return n.config.PolicyLabel(id)
 }
 
 // interfaceName returns an interface's name, or its number where it has none here.

@@ -101,7 +101,7 @@ func explain(limitText string, f *explainFlags) (render.Explanation, error) {
 	if f.algorithm != "" || f.delay != "" || f.nodelay {
 		return render.Explanation{}, fmt.Errorf("limit %q: --algorithm, --delay and --nodelay are for requests; use a limit such as 10r/s", limitText)
 	}
-	burst := impliedBurst(r)
+	burst := r.DefaultBurst()
 	if f.burst != "" {
 		if burst, err = parseBurst(f.burst, r.Unit); err != nil {
 			return render.Explanation{}, err
@@ -141,14 +141,6 @@ func parseBurst(s string, unit rate.Unit) (uint64, error) {
 		return rate.ParseSize(s)
 	}
 	return rate.ParseCount(s)
-}
-
-// impliedBurst is the burst of a rate that is given without one.
-func impliedBurst(r rate.Rate) uint64 {
-	if r.Unit == rate.Bytes {
-		return max(leastBandwidthBurst, inOneSecond(r))
-	}
-	return max(leastBurst, inOneSecond(r))
 }
 
 // explanation explains a rate and a burst, by which so many may come at once.

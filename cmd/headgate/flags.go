@@ -31,7 +31,7 @@ func placeholders(cmd *cobra.Command, names map[string]string) {
 	for flag, name := range names {
 		f := cmd.Flag(flag)
 		f.Value = namedValue{f.Value, name}
-		if slices.Contains([]string{"0", "0s"}, f.DefValue) {
+		if slices.Contains([]string{"0", "0s", "[]"}, f.DefValue) {
 			f.DefValue = ""
 		}
 		cmd.Annotations[flag] = name // for placeholdersAsDefaults

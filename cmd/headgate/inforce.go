@@ -13,10 +13,12 @@ import (
 	"github.com/headgate/headgate/userspace/limit/nginx"
 )
 
-// inForce returns what is said of an http section.
-func inForce(h config.HTTP, processes int) *render.InForce {
+// inForce returns what is said of a file.
+func inForce(file *config.File, processes int) *render.InForce {
+	h := file.HTTP
 	f := &render.InForce{
-		Client: clientWords(h.ClientIP), Allow: []string{}, Headers: headerWords(h.Headers),
+		Sections: sectionsInForce(file),
+		Client:   clientWords(h.ClientIP), Allow: []string{}, Headers: headerWords(h.Headers),
 		Zones: []render.ZoneInForce{}, Rules: []render.RuleInForce{}, Processes: processes,
 	}
 	for _, prefix := range h.Allow {
@@ -46,7 +48,6 @@ func clientWords(c config.ClientIP) string {
 }
 
 func proxyWords(c config.ClientIP) string {
-	const shown = 4
 	var all []string
 	for _, p := range c.TrustedProxies {
 		all = append(all, prefixWords(p))
@@ -54,10 +55,16 @@ func proxyWords(c config.ClientIP) string {
 	if c.TrustUnix {
 		all = append(all, "unix")
 	}
-	if more := len(all) - shown; more > 0 {
-		all = append(all[:shown], fmt.Sprintf("and %d more", more))
+	return fewOf(all)
+}
+
+// fewOf lists texts, and says how many more there are if they are many.
+func fewOf(texts []string) string {
+	const shown = 4
+	if more := len(texts) - shown; more > 0 {
+		texts = append(texts[:shown:shown], fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(texts, ", ")
 }
 
 func prefixWords(p netip.Prefix) string {

@@ -15,13 +15,6 @@ import (
 // off removes a dimension of a limit.
 const off = "off"
 
-// Least bursts where the user names none: a burst is one second of the rate, but a packet has to
-// fit, and so do a few of full size.
-const (
-	leastBurst          = 1
-	leastBandwidthBurst = 64 << 10
-)
-
 // largestPacket is the size up to which packets come on an ordinary link.
 const largestPacket = 1500
 
@@ -73,12 +66,11 @@ type forms struct {
 	rateFlag, burstFlag string
 	parseRate           func(string) (rate.Rate, error)
 	parseBurst          func(string) (uint64, error)
-	leastBurst          uint64
 }
 
 var (
-	packetForms = forms{"--rate", "--burst", rate.ParsePackets, rate.ParseCount, leastBurst}
-	byteForms   = forms{"--bandwidth", "--bandwidth-burst", rate.ParseBandwidth, rate.ParseSize, leastBandwidthBurst}
+	packetForms = forms{"--rate", "--burst", rate.ParsePackets, rate.ParseCount}
+	byteForms   = forms{"--bandwidth", "--bandwidth-burst", rate.ParseBandwidth, rate.ParseSize}
 )
 
 func changeQuota(q wire.Quota, rateText, burstText string, f forms) (wire.Quota, error) {
@@ -98,7 +90,7 @@ func changeQuota(q wire.Quota, rateText, burstText string, f forms) (wire.Quota,
 		if err != nil {
 			return q, fmt.Errorf("%s: %w", f.rateFlag, err)
 		}
-		q = wire.Quota{Rate: r, Burst: max(f.leastBurst, inOneSecond(r))}
+		q = wire.Quota{Rate: r, Burst: r.DefaultBurst()}
 	}
 	if burstText == "" {
 		return q, nil
@@ -118,35 +110,10 @@ func changeQuota(q wire.Quota, rateText, burstText string, f forms) (wire.Quota,
 	return q, nil
 }
 
-// inOneSecond returns how much a rate lets pass in a second, rounded down.
-func inOneSecond(r rate.Rate) uint64 {
-	perSecond := float64(r.Count) * float64(time.Second) / float64(r.Per)
-	if r.Per == time.Second {
-		return r.Count
-	}
-	return uint64(perSecond)
-}
-
 // noticeSmallBurst warns of a limit that no packet of full size can pass.
 func (e *env) noticeSmallBurst(l wire.Limit) {
 	if l.Bytes.Burst > 0 && l.Bytes.Burst < largestPacket {
 		e.notice("note: with a bandwidth burst of %s no packet larger than that can pass",
 			rate.FormatSize(l.Bytes.Burst))
-	}
-}
-
-// describe returns a limit in words.
-func describe(l wire.Limit) string {
-	packets := fmt.Sprintf("%s, burst %s", l.Packets.Rate, rate.FormatCount(l.Packets.Burst))
-	bytes := fmt.Sprintf("%s, burst %s", l.Bytes.Rate, rate.FormatSize(l.Bytes.Burst))
-	switch {
-	case l.IsZero():
-		return "no limit"
-	case l.Bytes == (wire.Quota{}):
-		return packets
-	case l.Packets == (wire.Quota{}):
-		return bytes
-	default:
-		return packets + " and " + bytes
 	}
 }

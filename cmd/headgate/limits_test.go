@@ -87,20 +87,6 @@ func TestLimitFlagsErrors(t *testing.T) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
-	packets, bytes := quotaOf(1000, time.Second, rate.Packets, 100), quotaOf(1_000_000, time.Second, rate.Bytes, 64<<10)
-	for want, l := range map[string]wire.Limit{
-		"no limit":             {},
-		"1kpps, burst 100":     {Packets: packets},
-		"8Mbit/s, burst 64KiB": {Bytes: bytes},
-		"1kpps, burst 100 and 8Mbit/s, burst 64KiB": {Packets: packets, Bytes: bytes},
-	} {
-		if got := describe(l); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestNoticeSmallBurst(t *testing.T) {
 	for burst, want := range map[uint64]bool{0: false, 1: true, 1499: true, 1500: false} {
 		c := newConsole()

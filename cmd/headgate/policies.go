@@ -1,15 +1,13 @@
 package main
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/userspace/ipproto"
 )
 
 func newPoliciesCmd(e *env, g *global) *cobra.Command {
@@ -23,7 +21,7 @@ packet must pass all that match it.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return e.reading(g, func(i *loader.Instance) error {
-				config, err := configInForce(i.Policies(), e.bootTime())
+				config, err := i.Policies().InForce(e.bootTime())
 				if err != nil {
 					return err
 				}
@@ -31,26 +29,6 @@ packet must pass all that match it.`,
 			})
 		},
 	}
-}
-
-// configs are the configurations of an instance.
-type configs interface {
-	Load() (policymap.Config, error)
-	Fallback() (policymap.Config, bool, error)
-}
-
-// configInForce returns what the program decides by at a time of the boot clock. Once the time of
-// what was tried is over that is the fallback, and without one everything passes.
-func configInForce(m configs, now uint64) (policymap.Config, error) {
-	config, err := m.Load()
-	if err != nil || now < config.ValidUntil {
-		return config, err
-	}
-	fallback, ok, err := m.Fallback()
-	if err != nil || ok {
-		return fallback, err
-	}
-	return policymap.NewConfig(), nil
 }
 
 func policiesView(config policymap.Config) render.Policies {
@@ -75,15 +53,9 @@ func policiesView(config policymap.Config) render.Policies {
 func matchView(p policymap.Policy) render.Match {
 	match := render.Match{SYN: p.SYN}
 	if p.HasProto {
-		match.Protocol = protocolName(p.Proto)
+		match.Protocol = ipproto.Name(p.Proto)
 	}
-	switch {
-	case p.Ports == policymap.Ports{}:
-	case p.Ports.First == p.Ports.Last:
-		match.Ports = strconv.Itoa(int(p.Ports.First))
-	default:
-		match.Ports = fmt.Sprintf("%d-%d", p.Ports.First, p.Ports.Last)
-	}
+	match.Ports = p.Ports.String()
 	return match
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,54 +67,7 @@ func TestPoliciesView(t *testing.T) {
 	}
 }
 
-// fakeConfigs are configurations, of which the fallback may be missing.
-type fakeConfigs struct {
-	current  policymap.Config
-	fallback *policymap.Config
-	err      error
-}
+// fakeConfigs is a configuration, which may be replaced.
+type fakeConfigs struct{ current policymap.Config }
 
-func (f fakeConfigs) Load() (policymap.Config, error) { return f.current, f.err }
-
-func (f fakeConfigs) Fallback() (policymap.Config, bool, error) {
-	if f.fallback == nil {
-		return policymap.Config{}, false, nil
-	}
-	return *f.fallback, true, nil
-}
-
-func TestConfigInForce(t *testing.T) {
-	tried := policymap.Config{ValidUntil: 100, IPv4Prefix: 1}
-	kept := policymap.Config{ValidUntil: policymap.Forever, IPv4Prefix: 2}
-	tests := []struct {
-		name string
-		m    fakeConfigs
-		now  uint64
-		want int
-	}{
-		{"for good", fakeConfigs{current: kept}, 1 << 60, 2},
-		{"being tried", fakeConfigs{current: tried, fallback: &kept}, 99, 1},
-		{"tried", fakeConfigs{current: tried, fallback: &kept}, 100, 2},
-		{"tried, nothing before", fakeConfigs{current: tried}, 100, policymap.NewConfig().IPv4Prefix},
-	}
-	for _, tt := range tests {
-		got, err := configInForce(tt.m, tt.now)
-		if err != nil || got.IPv4Prefix != tt.want {
-			t.Errorf("%s: the one with %d, want %d; %v", tt.name, got.IPv4Prefix, tt.want, err)
-		}
-	}
-	if _, err := configInForce(fakeConfigs{err: errBroken}, 0); !errors.Is(err, errBroken) {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestProtocolName(t *testing.T) {
-	for name, number := range protocols {
-		if got := protocolName(number); got != name {
-			t.Errorf("%d is %q, want %q", number, got, name)
-		}
-	}
-	if got := protocolName(200); got != "200" {
-		t.Error(got)
-	}
-}
+func (f fakeConfigs) InForce(uint64) (policymap.Config, error) { return f.current, nil }

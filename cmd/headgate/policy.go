@@ -1,16 +1,16 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/change"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/userspace/ipproto"
 )
 
 // any takes back what a policy matched.
@@ -91,19 +91,17 @@ func (e *env) setNamedPolicy(cmd *cobra.Command, g *global, f *policyFlags, name
 		if err := f.apply(cmd, &policy); err != nil {
 			return err
 		}
-		if err := setPolicy(i, &config, policy); err != nil {
+		if err := change.SetPolicy(i, &config, policy); err != nil {
 			return err
 		}
-		if !f.force {
-			if err := e.guardConfig(i, &config); err != nil {
-				return err
-			}
+		if err := e.guard(f.force).Config(i, &config, nil); err != nil {
+			return err
 		}
 		e.noticeSmallBurst(policy.Limit)
 		if err := i.Policies().Store(config); err != nil {
 			return err
 		}
-		text := fmt.Sprintf("policy %s: %s", name, describe(policy.Limit))
+		text := fmt.Sprintf("policy %s: %s", name, policy.Limit)
 		if policy.DryRun || config.DryRun {
 			text += "; dry run: it drops nothing"
 		}
@@ -162,88 +160,36 @@ func (e *env) deletePolicy(g *global, i *loader.Instance, name string) error {
 	if name == policymap.Default {
 		return usagef("the default policy stays; `headgate set default --rate off --bandwidth off` lifts its limit")
 	}
-	config, err := i.Policies().Load()
+	deleted, err := change.DeletePolicy(i, name)
 	if err != nil {
 		return err
 	}
 	done := render.Done{Action: "policy delete", Policy: name, Text: "nothing to change"}
-	if policy, ok := config.Policy(name); ok {
-		if err := checkUnused(i, policy); err != nil {
-			return err
-		}
-		if err := config.Delete(name); err != nil {
-			return err
-		}
-		if err := i.Policies().Store(config); err != nil {
-			return err
-		}
+	if deleted {
 		done.Changed, done.Text = 1, "deleted policy "+name
 	}
 	return e.print(g, done)
-}
-
-// checkUnused refuses to delete a policy that limit rules name: they would be left without a
-// meaning.
-func checkUnused(i *loader.Instance, policy policymap.Policy) error {
-	rules, err := i.Rules().List()
-	if err != nil {
-		return err
-	}
-	var prefixes []string
-	for _, r := range rules {
-		if r.PolicyID == policy.ID() {
-			prefixes = append(prefixes, r.Prefix.String())
-		}
-	}
-	if len(prefixes) == 0 {
-		return nil
-	}
-	if len(prefixes) == 1 {
-		return fmt.Errorf("policy %q has a limit of its own for %s; unset that before", policy.Name, prefixes[0])
-	}
-	return fmt.Errorf("policy %q has limits of its own for %d prefixes (%s first); unset them before",
-		policy.Name, len(prefixes), prefixes[0])
-}
-
-// protocols are the names that IANA gives to the numbers people use.
-var protocols = map[string]uint8{
-	"icmp": 1, "igmp": 2, "tcp": 6, "udp": 17, "dccp": 33, "gre": 47, "esp": 50, "ah": 51,
-	"icmpv6": 58, "sctp": 132, "udplite": 136,
 }
 
 func parseProto(s string) (proto uint8, match bool, err error) {
 	if s == anyValue {
 		return 0, false, nil
 	}
-	if p, ok := protocols[strings.ToLower(s)]; ok {
-		return p, true, nil
+	if proto, match = ipproto.Parse(s); !match {
+		return 0, false, fmt.Errorf("--proto %q: use %s, a number up to 255, or any", s, strings.Join(ipproto.Names(), ", "))
 	}
-	n, err := strconv.ParseUint(s, 10, 8)
-	if err != nil {
-		return 0, false, fmt.Errorf("--proto %q: use tcp, udp, icmp, icmpv6, sctp, dccp, udplite, gre, "+
-			"esp, ah, igmp, a number up to 255, or any", s)
-	}
-	return uint8(n), true, nil
+	return proto, true, nil
 }
 
 func parsePorts(s string) (policymap.Ports, error) {
 	if s == anyValue {
 		return policymap.Ports{}, nil
 	}
-	wrong := fmt.Errorf("--port %q: use a port from 1 to 65535, a range as 1000-2000, or any", s)
-	firstText, lastText, isRange := strings.Cut(s, "-")
-	if !isRange {
-		lastText = firstText
+	first, last, err := ipproto.ParsePorts(s)
+	if err != nil {
+		return policymap.Ports{}, fmt.Errorf("--port %w, or any", err)
 	}
-	first, err1 := strconv.ParseUint(firstText, 10, 16)
-	last, err2 := strconv.ParseUint(lastText, 10, 16)
-	if errors.Join(err1, err2) != nil || first == 0 {
-		return policymap.Ports{}, wrong
-	}
-	if first > last {
-		return policymap.Ports{}, fmt.Errorf("--port %q: the range ends before it starts; use %d-%d", s, last, first)
-	}
-	return policymap.Ports{First: uint16(first), Last: uint16(last)}, nil
+	return policymap.Ports{First: first, Last: last}, nil
 }
 
 func parseKey(s string) (policymap.Key, error) {

@@ -26,6 +26,9 @@ or bytes pass at once from an idle source, and from then on as the rate allows. 
 block or limit for a prefix; the longest prefix decides. A policy limits some packets only, beside
 the default limit.
 
+headgate run starts an agent, which limits HTTP requests and hands offenders down to the kernel. agent,
+zones, keys and offenders show what it does; zone set, report, reload and drain change it.
+
 Programs limit HTTP requests by the http section of a configuration file. check says whether such a
 file is right and what it does, explain what it makes of a request, and replay what it would have
 done to requests that were recorded.
@@ -65,7 +68,10 @@ session is refused.`,
 		newSetCmd(e, g), newBlockCmd(e, g), newAllowCmd(e, g), newUnsetCmd(e, g),
 		newPolicyCmd(e, g), newPoliciesCmd(e, g), newRulesCmd(e, g),
 		newStatusCmd(e, g), newStatsCmd(e, g), newTopCmd(e, g), newEventsCmd(e, g),
-		newExplainCmd(e, g), newCheckCmd(e, g), newReplayCmd(e, g), newDemoCmd(e, g), newVersionCmd(e, g),
+		newAgentCmd(e, g), newReloadCmd(e, g), newDrainCmd(e, g),
+		newZonesCmd(e, g), newZoneCmd(e, g), newKeysCmd(e, g), newPeekCmd(e, g), newResetCmd(e, g),
+		newOffendersCmd(e, g), newReportCmd(e, g),
+		newRunCmd(e, g), newExplainCmd(e, g), newCheckCmd(e, g), newReplayCmd(e, g), newDemoCmd(e, g), newVersionCmd(e, g),
 		newTryWatchCmd(e, g), newManCmd(),
 	)
 	return root

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/prefixlist"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
@@ -35,7 +35,7 @@ prefix allow goes before block before limit.`,
 			if action != "" {
 				return usagef("--action chooses from the list; leave it out to ask about %s", args[0])
 			}
-			target, _, err := parsePrefix(args[0])
+			target, _, err := prefixlist.Parse(args[0])
 			if err != nil {
 				return usage(err)
 			}
@@ -64,7 +64,7 @@ func listRules(e *env, g *global, action string) error {
 		if action != "" {
 			rules = slices.DeleteFunc(rules, func(r rulemap.Rule) bool { return r.Action.String() != action })
 		}
-		config, err := configInForce(i.Policies(), e.bootTime())
+		config, err := i.Policies().InForce(e.bootTime())
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func decidingRule(e *env, g *global, target netip.Prefix) error {
 		}
 		decision := render.Decision{Target: prefixText(target)}
 		if ok {
-			config, err := configInForce(i.Policies(), e.bootTime())
+			config, err := i.Policies().InForce(e.bootTime())
 			if err != nil {
 				return err
 			}
@@ -123,21 +123,13 @@ func ruleView(r rulemap.Rule, config *policymap.Config, now clock) render.Rule {
 	}
 	if r.Action == rulemap.Limit {
 		view.Limit = limitView(r.Limit)
-		view.Policy = policyName(config, r.PolicyID)
+		view.Policy = config.PolicyLabel(r.PolicyID)
 	}
 	if r.Until != rulemap.Forever {
 		at, seconds := now.expiry(r.Until)
 		view.Expires, view.ExpiresIn = &at, seconds
 	}
 	return view
-}
-
-// policyName returns a policy's name, or its number where it has been deleted.
-func policyName(config *policymap.Config, id uint16) string {
-	if name := config.PolicyName(id); name != "" || id == 0 {
-		return name
-	}
-	return fmt.Sprintf("#%d", id)
 }
 
 // prefixText writes a prefix of one address as that address.

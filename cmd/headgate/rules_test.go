@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/prefixlist"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/wire"
@@ -82,7 +83,7 @@ func TestLongestMatch(t *testing.T) {
 		"2001:db8::2":        4,
 		"2001:db9::":         0,
 	} {
-		prefix, _, err := parsePrefix(target)
+		prefix, _, err := prefixlist.Parse(target)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ type sample struct {
 }
 
 func takeSample(i *loader.Instance, at clock) (sample, error) {
-	config, err := configInForce(i.Policies(), at.boot)
+	config, err := i.Policies().InForce(at.boot)
 	if err != nil {
 		return sample{}, err
 	}
@@ -99,26 +99,20 @@ func best(sources []rankedSource, by string, limit int) []rankedSource {
 
 func compareLost(a, b rankedSource) int {
 	return cmp.Or(
-		cmp.Compare(lost(b.since), lost(a.since)), cmp.Compare(lost(b.Source), lost(a.Source)),
-		passedMore(a, b), compareKeys(a, b),
+		cmp.Compare(b.since.Lost(), a.since.Lost()), cmp.Compare(b.Lost(), a.Lost()),
+		passedMore(a, b), bucketmap.CompareKeys(a.Source, b.Source),
 	)
 }
 
 func comparePassed(a, b rankedSource) int {
-	return cmp.Or(passedMore(a, b), cmp.Compare(lost(b.Source), lost(a.Source)), compareKeys(a, b))
+	return cmp.Or(passedMore(a, b), cmp.Compare(b.Lost(), a.Lost()), bucketmap.CompareKeys(a.Source, b.Source))
 }
-
-func lost(s bucketmap.Source) uint64 { return s.Drop.Packets + s.WouldDrop.Packets }
 
 func passedMore(a, b rankedSource) int {
 	return cmp.Or(
 		cmp.Compare(b.since.Pass.Packets, a.since.Pass.Packets),
 		cmp.Compare(b.Pass.Packets, a.Pass.Packets),
 	)
-}
-
-func compareKeys(a, b rankedSource) int {
-	return cmp.Or(a.Addr.Compare(b.Addr), cmp.Compare(a.PolicyID, b.PolicyID))
 }
 
 // sourceSince returns what a source did since before.
@@ -141,7 +135,7 @@ func counterSince(now, before statmap.Counter) statmap.Counter {
 func (s *sample) view(r rankedSource, before *sample) render.TopSource {
 	view := render.TopSource{
 		Source:    s.sourceText(r.Addr),
-		Policy:    policyName(&s.config, r.PolicyID),
+		Policy:    s.config.PolicyLabel(r.PolicyID),
 		Pass:      r.Pass,
 		Drop:      r.Drop,
 		WouldDrop: r.WouldDrop,
@@ -177,15 +171,4 @@ func (s *sample) rates(since bucketmap.Source, before *sample) *render.Rates {
 }
 
 // sourceText writes a source as the prefix that it stands for, or as an address where it is one.
-// One with more bits than sources have now is from before that was changed.
-func (s *sample) sourceText(addr netip.Addr) string {
-	bits := s.config.IPv6Prefix
-	if addr.Is4() {
-		bits = s.config.IPv4Prefix
-	}
-	p := netip.PrefixFrom(addr, bits)
-	if linkLocal.Contains(addr) || p.Masked() != p {
-		return addr.String()
-	}
-	return prefixText(p)
-}
+func (s *sample) sourceText(addr netip.Addr) string { return prefixText(s.config.Source(addr)) }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/change"
+	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
@@ -82,7 +85,7 @@ func (e *env) setDefault(cmd *cobra.Command, g *global, f *setFlags) error {
 			Action:  "set",
 			Policy:  policymap.Default,
 			Changed: 1,
-			Text:    "default limit: " + describe(policy.Limit),
+			Text:    "default limit: " + policy.Limit.String(),
 		})
 	})
 }
@@ -99,14 +102,11 @@ func (e *env) applyDefault(i *loader.Instance, config *policymap.Config, f *limi
 		return err
 	}
 	policy.Limit = limit
-	if err := setPolicy(i, config, policy); err != nil {
+	if err := change.SetPolicy(i, config, policy); err != nil {
 		return err
 	}
 	e.noticeSmallBurst(limit)
-	if force {
-		return nil
-	}
-	return e.guardConfig(i, config, toCome...)
+	return e.guard(force).Config(i, config, nil, toCome...)
 }
 
 func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) error {
@@ -124,17 +124,15 @@ func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) 
 			return err
 		}
 		rule.Until = e.until(f.lasts)
-		if !f.force {
-			if err := e.guardRules(i, []rulemap.Rule{rule}); err != nil {
-				return err
-			}
+		if err := e.guard(f.force).Rules(i, lockout.Setting([]rulemap.Rule{rule})); err != nil {
+			return err
 		}
 		e.noticeSmallBurst(rule.Limit)
 		rule.Until = e.until(f.lasts) // again: the time counts from when it begins to hold
 		if err := i.Rules().Set(rule); err != nil {
 			return err
 		}
-		done := doneWith("limit", prefixes, fmt.Sprintf(" to %s%s%s", describe(rule.Limit), f.inPolicy(), ending(f.lasts)))
+		done := doneWith("limit", prefixes, fmt.Sprintf(" to %s%s%s", rule.Limit, f.inPolicy(), ending(f.lasts)))
 		if rule.Limit.IsZero() {
 			done.Text = fmt.Sprintf("%s has no limit%s%s; its sources are only counted", prefix, f.inPolicy(), ending(f.lasts))
 		}
@@ -153,47 +151,14 @@ func (f *setFlags) inPolicy() string {
 
 // rule returns the limit rule that the flags ask for; its end is left to the caller.
 func (f *setFlags) rule(i *loader.Instance, prefix netip.Prefix) (rulemap.Rule, error) {
-	var none rulemap.Rule
-	configs, err := possibleConfigs(i)
+	rule, err := change.LimitRule(i, prefix, f.policy)
+	if part, ok := errors.AsType[policymap.PartError](err); ok {
+		return rule, usagef("%w, or attach with --ipv%d-prefix %d", err, part.Family(), prefix.Bits())
+	}
 	if err != nil {
-		return none, err
+		return rule, err
 	}
-	for _, config := range configs {
-		if err := checkWhole(&config, prefix); err != nil {
-			return none, err
-		}
-	}
-	config := configs[0]
-	policy, ok := config.Policy(f.policy)
-	if !ok {
-		return none, usagef("%w: %q; `headgate policies` lists them", policymap.ErrNoPolicy, f.policy)
-	}
-	rule, exists, err := limitRule(i, prefix)
-	if err != nil {
-		return none, err
-	}
-	if exists && rule.PolicyID != policy.ID() {
-		return none, fmt.Errorf("%s has a limit for the policy %q, and a prefix has room for one limit; "+
-			"`headgate unset %s` first", prefix, config.PolicyName(rule.PolicyID), prefix)
-	}
-	rule.PolicyID = policy.ID()
+	rule.Origin = rulemap.CLI
 	rule.Limit, err = f.limit.apply(rule.Limit)
 	return rule, err
-}
-
-// setPolicy puts a policy into a configuration; a new one starts with empty counters and buckets.
-func setPolicy(i *loader.Instance, config *policymap.Config, policy policymap.Policy) error {
-	stats, err := i.Stats()
-	if err != nil {
-		return err
-	}
-	_, existed := config.Policy(policy.Name)
-	if err := config.Set(policy, stats.Slots()); err != nil {
-		return err
-	}
-	if existed {
-		return nil
-	}
-	made, _ := config.Policy(policy.Name)
-	return i.Buckets().ResetShared(made.Slot())
 }

@@ -32,7 +32,7 @@ packets, without the Ethernet header.`,
 }
 
 func readStats(i *loader.Instance, now uint64) (render.Stats, error) {
-	config, err := configInForce(i.Policies(), now)
+	config, err := i.Policies().InForce(now)
 	if err != nil {
 		return render.Stats{}, err
 	}

@@ -19,13 +19,14 @@ headgate: attach upgrades it.`,
 		Example: `  headgate status
   headgate status -o json`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.reading(g, func(i *loader.Instance) error {
 				view, err := readStatus(i, e.clock())
 				if err != nil {
 					return err
 				}
 				view.Pin = g.pin
+				view.Agent = e.runningAgent(cmd.Context())
 				return e.print(g, view)
 			})
 		},
@@ -33,7 +34,7 @@ headgate: attach upgrades it.`,
 }
 
 func readStatus(i *loader.Instance, now clock) (render.Status, error) {
-	config, err := configInForce(i.Policies(), now.boot)
+	config, err := i.Policies().InForce(now.boot)
 	if err != nil {
 		return render.Status{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/change"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
@@ -52,8 +53,10 @@ func (e *env) awaitConfirmation(ctx context.Context, g *global, t trial) error {
 
 // left returns in words how long a trial still has, 0s where that is over.
 func (e *env) left(t trial) string {
-	return render.Duration(max(0, e.clock().until(uint64(t))).Round(time.Second))
+	return inSeconds(e.clock().until(uint64(t)))
 }
+
+func inSeconds(left time.Duration) string { return render.Duration(max(0, left).Round(time.Second)) }
 
 // confirm keeps what is on trial, or returns errNotConfirmed where it is too late for that.
 func (e *env) confirm(g *global, t trial) error {
@@ -84,7 +87,7 @@ func (e *env) revert(g *global, t trial) error {
 		if err != nil || config.ValidUntil != uint64(t) {
 			return err
 		}
-		return goBack(i, config)
+		return change.EndTrial(i, config)
 	})
 	if errors.Is(err, loader.ErrNotLoaded) {
 		return nil
@@ -92,43 +95,14 @@ func (e *env) revert(g *global, t trial) error {
 	return err
 }
 
-// goBack makes everything as it was before a trial. Where nothing was it removes the instance, and
-// returns ErrNotLoaded.
-func goBack(i *loader.Instance, config policymap.Config) error {
-	fallback, existed, err := i.Policies().Fallback()
-	if err != nil {
-		return err
-	}
-	if !existed {
-		if err := i.RemoveAll(); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w any more: the last attach was on trial and was not confirmed; attach again",
-			loader.ErrNotLoaded)
-	}
-	var errs []error
-	for _, number := range config.TrialInterfaces {
-		errs = append(errs, i.DetachPinned(number)) // no attach comes through during a trial, so it keeps its pin
-	}
-	if err := errors.Join(append(errs, i.Policies().Store(fallback))...); err != nil {
-		return err
-	}
-	return i.Policies().DropFallback()
-}
-
-// settle finishes a trial whose time is over and that nobody was left to end, so that a change is
-// not made to a configuration that is not in force.
+// settle finishes a trial whose time is over, and tells of one that is not.
 func (e *env) settle(i *loader.Instance) error {
-	config, err := i.Policies().Load()
-	if err != nil || config.ValidUntil == policymap.Forever {
-		return err
-	}
-	if e.bootTime() < config.ValidUntil {
+	left, err := change.Settle(i, e.bootTime())
+	if left > 0 {
 		e.notice("note: an attach is on trial for another %s; unless it is confirmed, changes to limits "+
-			"and policies go with it", e.left(trial(config.ValidUntil)))
-		return nil
+			"and policies go with it", inSeconds(left))
 	}
-	return goBack(i, config)
+	return err
 }
 
 // watch starts the process that goes back at the deadline when this one cannot. It has a session of

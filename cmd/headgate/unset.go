@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
 	"github.com/headgate/headgate/loader"
 )
 
@@ -28,10 +29,8 @@ contain them, or lie in them, stay. A prefix without a rule is no error.`,
 				return err
 			}
 			return e.changing(g, func(i *loader.Instance) error {
-				if !f.force {
-					if err := e.guardUnset(i, prefixes); err != nil {
-						return err
-					}
+				if err := e.guard(f.force).Rules(i, lockout.Unsetting(prefixes)); err != nil {
+					return err
 				}
 				removed, err := i.Rules().Unset(prefixes)
 				if err != nil {

@@ -3,6 +3,7 @@
 package bucketmap
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -25,6 +26,21 @@ type Source struct {
 	Pass      statmap.Counter // WouldDrop included
 	Drop      statmap.Counter
 	WouldDrop statmap.Counter
+}
+
+// Lost returns how many packets of the source were dropped, or would have been in dry run.
+func (s Source) Lost() uint64 { return s.Drop.Packets + s.WouldDrop.Packets }
+
+// CompareKeys orders sources by address and policy.
+func CompareKeys(a, b Source) int {
+	return cmp.Or(a.Addr.Compare(b.Addr), cmp.Compare(a.PolicyID, b.PolicyID))
+}
+
+// CompareLost orders sources: the one that lost most first, and of those that lost as much the one that passed most.
+func CompareLost(a, b Source) int {
+	return cmp.Or(
+		cmp.Compare(b.Lost(), a.Lost()), cmp.Compare(b.Pass.Packets, a.Pass.Packets), CompareKeys(a, b),
+	)
 }
 
 // Map is the buckets and losses of one instance. It is safe for concurrent use.
@@ -63,11 +79,14 @@ func (m *Map) List() ([]Source, error) {
 	return sources, err
 }
 
-// Count returns how many buckets there are.
+// Count returns how many buckets there are. It reads all of them.
 func (m *Map) Count() (int, error) {
 	n := 0
-	err := m.each(func(bpf.BucketKey, bpf.Bucket) error { n++; return nil })
-	return n, err
+	err := m.entries(chunk, func() { n = 0 }, func(bpf.BucketKey, *bpf.Bucket) { n++ })
+	if err != nil {
+		return 0, fmt.Errorf("count buckets: %w", err)
+	}
+	return n, nil
 }
 
 // Capacity returns how many buckets there can be.
@@ -86,11 +105,12 @@ func (m *Map) ResetShared(slot int) error {
 // each visits every bucket once, as long as nothing changes; buckets that come or go meanwhile
 // may be seen or not.
 func (m *Map) each(visit func(bpf.BucketKey, bpf.Bucket) error) error {
-	entries, err := m.entries(chunk)
+	var all []entry
+	err := m.entries(chunk, func() { all = nil }, func(key bpf.BucketKey, b *bpf.Bucket) { all = append(all, entry{key, *b}) })
 	if err != nil {
 		return fmt.Errorf("list buckets: %w", err)
 	}
-	for _, e := range entries {
+	for _, e := range all {
 		if err := visit(e.key, e.bucket); err != nil {
 			return err
 		}
@@ -99,14 +119,15 @@ func (m *Map) each(visit func(bpf.BucketKey, bpf.Bucket) error) error {
 }
 
 // entries reads all in chunks of size. A hash chain that does not fit a chunk makes the kernel
-// answer ENOSPC; then all is read again in larger chunks.
-func (m *Map) entries(size int) ([]entry, error) {
+// answer ENOSPC; then all is read again in larger chunks, after begin is called again.
+func (m *Map) entries(size int, begin func(), take func(bpf.BucketKey, *bpf.Bucket)) error {
 	for ; ; size *= 2 {
-		entries, err := m.read(size)
+		begin()
+		err := m.read(size, take)
 		if errors.Is(err, syscall.ENOSPC) && size < m.Capacity() {
 			continue
 		}
-		return entries, err
+		return err
 	}
 }
 
@@ -115,29 +136,28 @@ type entry struct {
 	bucket bpf.Bucket
 }
 
-func (m *Map) read(size int) ([]entry, error) {
+func (m *Map) read(size int, take func(bpf.BucketKey, *bpf.Bucket)) error {
 	if m.short() {
-		return readAs(m.buckets, size, shortKey.whole)
+		return readAs(m.buckets, size, func(k shortKey, b *bpf.Bucket) { take(k.whole(), b) })
 	}
-	return readAs(m.buckets, size, func(k bpf.BucketKey) bpf.BucketKey { return k })
+	return readAs(m.buckets, size, take)
 }
 
 // readAs reads all entries of a map with keys of type K.
-func readAs[K any](buckets *ebpf.Map, size int, whole func(K) bpf.BucketKey) ([]entry, error) {
+func readAs[K any](buckets *ebpf.Map, size int, take func(K, *bpf.Bucket)) error {
 	var cursor ebpf.MapBatchCursor
-	var entries []entry
 	keys, values := make([]K, size), make([]bpf.Bucket, size)
 	for {
 		n, err := buckets.BatchLookup(&cursor, keys, values, nil)
 		last := errors.Is(err, ebpf.ErrKeyNotExist)
 		if err != nil && !last {
-			return nil, err
+			return err
 		}
 		for i := range n {
-			entries = append(entries, entry{whole(keys[i]), values[i]})
+			take(keys[i], &values[i])
 		}
 		if last {
-			return entries, nil
+			return nil
 		}
 	}
 }

@@ -89,6 +89,15 @@ func (c *Config) PolicyName(id uint16) string {
 	return ""
 }
 
+// PolicyLabel returns the name of the policy with that id, or its number where it has been deleted; ""
+// for 0, which is none.
+func (c *Config) PolicyLabel(id uint16) string {
+	if name := c.PolicyName(id); name != "" || id == 0 {
+		return name
+	}
+	return fmt.Sprintf("#%d", id)
+}
+
 func (c *Config) index(name string) int {
 	return slices.IndexFunc(c.Policies, func(p Policy) bool { return p.Name == name })
 }
@@ -99,11 +108,48 @@ func (c *Config) Set(p Policy, counters [MaxPolicies][bpf.VerdictLen]bpf.Counter
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	if err := c.checkDuplicate(p); err != nil {
+		return err
+	}
+	return c.set(p, counters)
+}
+
+// SetFromConfig replaces all policies that came from a configuration file by those of a new one. A
+// policy of a name that is there keeps its id, buckets and counters, whoever made it. An error
+// leaves c in between.
+func (c *Config) SetFromConfig(policies []Policy, counters [MaxPolicies][bpf.VerdictLen]bpf.Counter) error {
+	c.Policies = slices.DeleteFunc(slices.Clone(c.Policies), func(old Policy) bool {
+		named := func(p Policy) bool { return p.Name == old.Name }
+		return old.FromConfig && !slices.ContainsFunc(policies, named)
+	})
+	for _, p := range policies {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		p.FromConfig = true
+		if err := c.set(p, counters); err != nil {
+			return err
+		}
+	}
+	for _, p := range policies { // not before: they may have changed places
+		if err := c.checkDuplicate(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDuplicate refuses a policy beside which another one has no effect of its own.
+func (c *Config) checkDuplicate(p Policy) error {
 	for _, o := range c.Policies {
 		if o.Name != p.Name && o.sameMatch(p) {
 			return fmt.Errorf("%w: %q; change that one instead of making %q", ErrDuplicate, o.Name, p.Name)
 		}
 	}
+	return nil
+}
+
+func (c *Config) set(p Policy, counters [MaxPolicies][bpf.VerdictLen]bpf.Counter) error {
 	// Copies of a Config share their policies.
 	c.Policies = slices.Clone(c.Policies)
 	i := c.index(p.Name)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/userspace/ipproto"
 )
 
 // Default is the name of the policy that every IP packet matches. It is the only one that may be
@@ -34,6 +35,18 @@ var (
 // packets without one.
 type Ports struct {
 	First, Last uint16
+}
+
+// String returns "53", "1000-2000", or "" for any.
+func (p Ports) String() string {
+	switch {
+	case p == Ports{}:
+		return ""
+	case p.First == p.Last:
+		return fmt.Sprint(p.First)
+	default:
+		return fmt.Sprintf("%d-%d", p.First, p.Last)
+	}
 }
 
 // Key says what a policy counts by.
@@ -65,6 +78,9 @@ type Policy struct {
 
 	HasProto bool
 
+	// FromConfig says that a configuration file has it, which may take it away again.
+	FromConfig bool
+
 	id   uint16
 	slot uint8
 	base [bpf.VerdictLen]bpf.Counter
@@ -91,11 +107,11 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy %q: the port range %d-%d ends before it starts",
 			p.Name, p.Ports.First, p.Ports.Last)
 	}
-	if p.HasProto && p.Ports != (Ports{}) && !hasPorts(p.Proto) {
+	if p.HasProto && p.Ports != (Ports{}) && !ipproto.HasPorts(p.Proto) {
 		return fmt.Errorf("policy %q: protocol %d has no ports; leave out the port, "+
 			"or choose tcp, udp, sctp, dccp or udplite", p.Name, p.Proto)
 	}
-	if p.SYN && p.HasProto && p.Proto != protoTCP {
+	if p.SYN && p.HasProto && p.Proto != ipproto.TCP {
 		return fmt.Errorf("policy %q: only TCP packets can be a SYN, not protocol %d", p.Name, p.Proto)
 	}
 	_, err := p.Limit.Compile()
@@ -103,17 +119,6 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy %q: %w", p.Name, err)
 	}
 	return nil
-}
-
-const protoTCP = 6
-
-func hasPorts(proto uint8) bool {
-	const udp, dccp, sctp, udplite = 17, 33, 132, 136
-	switch proto {
-	case protoTCP, udp, dccp, sctp, udplite:
-		return true
-	}
-	return false
 }
 
 func validateName(name string) error {
@@ -155,6 +160,9 @@ func (p Policy) encode() (bpf.Policy, bpf.PolicyInfo, error) {
 	if p.Key == Shared {
 		policy.Flags |= bpf.PolicyShared
 	}
+	if p.FromConfig {
+		policy.Flags |= bpf.PolicyConfig
+	}
 	info := bpf.PolicyInfo{Rate: rates, Baseline: p.base}
 	copy(info.Name[:], p.Name)
 	return policy, info, nil
@@ -169,9 +177,12 @@ func decodePolicy(p bpf.Policy, info bpf.PolicyInfo, dryRun bool) Policy {
 		Limit:    wire.DecodeLimit(p.Limit, info.Rate),
 		HasProto: p.Flags&bpf.PolicyProto != 0,
 		Proto:    p.Proto,
-		id:       p.Id,
-		slot:     p.Slot,
-		base:     info.Baseline,
+
+		FromConfig: p.Flags&bpf.PolicyConfig != 0,
+
+		id:   p.Id,
+		slot: p.Slot,
+		base: info.Baseline,
 	}
 	if p.Flags&bpf.PolicyPorts != 0 {
 		policy.Ports = Ports{p.PortFirst, p.PortLast}

@@ -14,12 +14,14 @@ import (
 type Map struct {
 	configs *ebpf.Map
 	inner   *ebpf.MapSpec
+	pins    string
 }
 
 // New returns a view of the map, which stays the caller's. inner is how a configuration's own
-// map is made: the InnerMap of its spec.
-func New(configs *ebpf.Map, inner *ebpf.MapSpec) *Map {
-	return &Map{configs: configs, inner: inner}
+// map is made: the InnerMap of its spec. pins is a directory where configurations are pinned, so that
+// they can be read without CAP_SYS_ADMIN; where it is empty none is.
+func New(configs *ebpf.Map, inner *ebpf.MapSpec, pins string) *Map {
+	return &Map{configs: configs, inner: inner, pins: pins}
 }
 
 // Load returns the configuration in force, without regard to its ValidUntil.
@@ -58,7 +60,7 @@ func (m *Map) DropFallback() error {
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("remove the fallback configuration: %w", err)
 	}
-	return nil
+	return m.unpinOld()
 }
 
 func (m *Map) load(index uint32) (Config, bool, error) {
@@ -90,11 +92,11 @@ func (m *Map) open(index uint32) (inner *ebpf.Map, err error) {
 		if err := m.configs.Lookup(index, &id); err != nil {
 			return nil, fmt.Errorf("look up the configuration: %w", err)
 		}
-		inner, err = ebpf.NewMapFromID(id)
+		inner, err = m.openID(id)
 		if err == nil {
 			return inner, nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			break
 		}
 	}
@@ -114,8 +116,11 @@ func (m *Map) store(index uint32, c Config) error {
 	if err := inner.Put(uint32(0), encoded); err != nil {
 		return fmt.Errorf("write a configuration: %w", err)
 	}
+	if err := m.pin(inner); err != nil {
+		return err
+	}
 	if err := m.configs.Put(index, inner); err != nil {
 		return fmt.Errorf("put the configuration in force: %w", err)
 	}
-	return nil
+	return m.unpinOld()
 }

@@ -20,6 +20,10 @@ func TestMapEqualsModel(t *testing.T) {
 		lab.DeleteAll()
 		model := progtest.NewModel()
 		for range rapid.IntRange(1, 30).Draw(t, "changes") {
+			if rapid.IntRange(0, 5).Draw(t, "replace") == 0 {
+				replaceDrawn(t, lab, model)
+				continue
+			}
 			prefix := drawPrefix(t)
 			if rapid.IntRange(0, 3).Draw(t, "unset") == 0 {
 				if _, err := lab.Rules.Unset([]netip.Prefix{prefix}); err != nil {
@@ -41,6 +45,28 @@ func TestMapEqualsModel(t *testing.T) {
 	})
 }
 
+// replaceDrawn replaces the rules of an origin by others, and sometimes takes that back.
+func replaceDrawn(t *rapid.T, lab *progtest.Lab, model *progtest.Model) {
+	origin := drawOrigin(t)
+	var rules []rulemap.Rule
+	for range rapid.IntRange(0, 5).Draw(t, "rules") {
+		rules = append(rules, drawRule(t, drawPrefix(t)))
+	}
+	replaced, err := lab.Rules.Replace(origin, slices.Values(rules), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rapid.Bool().Draw(t, "undo") {
+		model.Replace(origin, rules)
+	} else if err := replaced.Undo(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func drawOrigin(t *rapid.T) rulemap.Origin {
+	return rapid.SampledFrom(rulemap.Origins()).Draw(t, "origin")
+}
+
 func drawPrefix(t *rapid.T) netip.Prefix {
 	addr := netip.MustParseAddr(rapid.SampledFrom([]string{"10.0.0.0", "10.0.0.1", "11.0.0.0", "::", "2001:db8::1"}).Draw(t, "addr"))
 	bits := rapid.SampledFrom([]int{0, 1, 8, 31, 32, 127, 128}).Draw(t, "bits")
@@ -50,9 +76,9 @@ func drawPrefix(t *rapid.T) netip.Prefix {
 func drawRule(t *rapid.T, prefix netip.Prefix) rulemap.Rule {
 	rule := rulemap.Rule{
 		Prefix: prefix,
-		Action: rapid.SampledFrom([]rulemap.Action{rulemap.Limit, rulemap.Block, rulemap.Allow}).Draw(t, "action"),
+		Action: rapid.SampledFrom(rulemap.Actions()).Draw(t, "action"),
 		Until:  rapid.Uint64Range(progtest.Start+1, rulemap.Forever).Draw(t, "until"),
-		Origin: rapid.SampledFrom([]rulemap.Origin{rulemap.CLI, rulemap.Config, rulemap.HandDown, rulemap.Fleet}).Draw(t, "origin"),
+		Origin: drawOrigin(t),
 	}
 	if rule.Action == rulemap.Limit {
 		rule.PolicyID = rapid.Uint16().Draw(t, "policy")

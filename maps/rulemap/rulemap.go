@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -35,148 +35,37 @@ func New(rules4, rules6, globals *ebpf.Map, now func() uint64) *Map {
 // most one Limit rule, so one for another policy is replaced too; see Get.
 func (m *Map) Set(rule Rule) error { return m.SetAll([]Rule{rule}, nil) }
 
-// SetAll sets many rules, or none where it returns an error. Rules that have ended are swept out
-// where that costs little, or makes the room that is missing. progress, where not nil, is told
-// how many prefixes are written.
+// SetAll sets many rules, or none where it returns an error. A rule that gives way to another
+// one is left out. Rules that have ended are swept out where that costs little, or makes the
+// room that is missing. progress, where not nil, is told how many prefixes are written.
 func (m *Map) SetAll(rules []Rule, progress func(done int)) error {
-	if err := m.sweepIfSmall(); err != nil {
-		return err
-	}
-	changes, err := m.changes(rules)
-	if err != nil {
-		return err
-	}
-	err = m.reserve(changes)
-	if errors.Is(err, ErrFull) {
-		if err := m.Sweep(); err != nil {
-			return err
-		}
-		if changes, err = m.changes(rules); err != nil {
-			return err
-		}
-		err = m.reserve(changes)
-	}
-	if err != nil {
-		return err
-	}
-	return m.write(changes, progress)
+	_, err := m.commit(func() (changes, error) { return m.setting(rules) }, progress)
+	return err
 }
 
-// change is a prefix's value before and after.
-type change struct {
-	before, after bpf.Rule
-	existed       bool
-}
-
-// changes merges rules with what the maps say of their prefixes.
-func (m *Map) changes(rules []Rule) (map[netip.Prefix]*change, error) {
-	changes := make(map[netip.Prefix]*change, len(rules))
+// setting merges rules with what the maps say of their prefixes.
+func (m *Map) setting(rules []Rule) (changes, error) {
+	now := m.now()
+	all := make(changes, len(rules))
 	for _, rule := range rules {
 		rule.Prefix = wire.Prefix(rule.Prefix)
-		c, ok := changes[rule.Prefix]
+		c, ok := all[rule.Prefix]
 		if !ok {
+			c = &change{}
 			value, existed, err := m.trie(rule.Prefix).get(rule.Prefix)
 			if err != nil {
 				return nil, err
 			}
-			c = &change{before: value, after: value, existed: existed}
-			changes[rule.Prefix] = c
+			if existed {
+				c.before, c.after = &value, value
+			}
+			all[rule.Prefix] = c
 		}
-		if err := rule.apply(&c.after); err != nil {
+		if _, err := rule.apply(&c.after, now); err != nil {
 			return nil, fmt.Errorf("rule of %s: %w", rule.Prefix, err)
 		}
 	}
-	return changes, nil
-}
-
-// reserve counts the rules that changes add, before they are written: the program looks into a
-// trie only where there may be a rule, so the count may be too high at any moment but not too low.
-func (m *Map) reserve(changes map[netip.Prefix]*change) error {
-	var added4, added6 uint64
-	for prefix, c := range changes {
-		switch {
-		case c.existed:
-		case prefix.Addr().Is4():
-			added4++
-		default:
-			added6++
-		}
-	}
-	return m.count(func(g *bpf.Global) error {
-		g.Rules4 += added4
-		g.Rules6 += added6
-		if g.Rules4 > uint64(m.v4.maxEntries()) || g.Rules6 > uint64(m.v6.maxEntries()) {
-			return fmt.Errorf("%w: %d IPv4 and %d IPv6 prefixes, of at most %d each; "+
-				"attach with a larger --max-rules, or unset some",
-				ErrFull, g.Rules4, g.Rules6, m.v4.maxEntries())
-		}
-		return nil
-	})
-}
-
-// count changes the two counts. Only userspace writes this map, under the loader's lock.
-func (m *Map) count(update func(*bpf.Global) error) error {
-	var g bpf.Global
-	if err := m.globals.Lookup(uint32(0), &g); err != nil {
-		return fmt.Errorf("read the rule counts: %w", err)
-	}
-	before := g
-	if err := update(&g); err != nil || g == before {
-		return err
-	}
-	if err := m.globals.Put(uint32(0), &g); err != nil {
-		return fmt.Errorf("write the rule counts: %w", err)
-	}
-	return nil
-}
-
-// write puts the changes into the maps in a fixed order, and takes those back that are in where
-// one fails.
-func (m *Map) write(changes map[netip.Prefix]*change, progress func(int)) error {
-	prefixes := slices.SortedFunc(maps.Keys(changes), comparePrefixes)
-	done := 0
-	for part := range slices.Chunk(prefixes, chunk) {
-		if err := m.put(part, changes); err != nil {
-			return errors.Join(err, m.revert(prefixes[:done+len(part)], changes), m.recount())
-		}
-		done += len(part)
-		if progress != nil {
-			progress(done)
-		}
-	}
-	return nil
-}
-
-func (m *Map) put(prefixes []netip.Prefix, changes map[netip.Prefix]*change) error {
-	for _, t := range []trie{m.v4, m.v6} {
-		var keys []netip.Prefix
-		var values []bpf.Rule
-		for _, p := range prefixes {
-			if m.trie(p) == t {
-				keys, values = append(keys, p), append(values, changes[p].after)
-			}
-		}
-		if len(keys) == 0 {
-			continue
-		}
-		if err := t.put(keys, values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *Map) revert(prefixes []netip.Prefix, changes map[netip.Prefix]*change) error {
-	var errs []error
-	for _, p := range prefixes {
-		c := changes[p]
-		if c.existed {
-			errs = append(errs, m.trie(p).put([]netip.Prefix{p}, []bpf.Rule{c.before}))
-		} else {
-			errs = append(errs, m.trie(p).delete(p))
-		}
-	}
-	return errors.Join(errs...)
+	return all, nil
 }
 
 // Get returns the rules of exactly this prefix that hold now.
@@ -187,6 +76,26 @@ func (m *Map) Get(prefix netip.Prefix) ([]Rule, error) {
 		return nil, err
 	}
 	return rulesOf(prefix, &value, m.now()), nil
+}
+
+// About returns the rules that contain an address, of all prefix lengths. An IPv4-mapped address is the
+// IPv4 one.
+func (m *Map) About(addr netip.Addr) ([]Rule, error) {
+	return m.Containing(netip.PrefixFrom(addr, addr.BitLen()))
+}
+
+// Containing returns the rules of all prefixes that contain a prefix, itself included.
+func (m *Map) Containing(prefix netip.Prefix) ([]Rule, error) {
+	prefix = wire.Prefix(prefix)
+	var all []Rule
+	for bits := range prefix.Bits() + 1 {
+		rules, err := m.Get(netip.PrefixFrom(prefix.Addr(), bits))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rules...)
+	}
+	return all, nil
 }
 
 // Unset removes all rules of these prefixes. It returns those prefixes that had one.
@@ -226,84 +135,42 @@ func (m *Map) remove(p netip.Prefix) error {
 	})
 }
 
+// All yields all rules that hold now, in no order. Beside another process that removes rules the kernel
+// may begin a listing anew, so that some come twice.
+func (m *Map) All() iter.Seq2[Rule, error] {
+	return func(yield func(Rule, error) bool) {
+		now := m.now()
+		for _, t := range []trie{m.v4, m.v6} {
+			for e, err := range t.all() {
+				if err != nil {
+					yield(Rule{}, err)
+					return
+				}
+				for _, rule := range rulesOf(e.prefix, &e.value, now) {
+					if !yield(rule, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
 // List returns all rules that hold now, by prefix, IPv4 first.
 func (m *Map) List() ([]Rule, error) {
 	var rules []Rule
-	now := m.now()
-	for _, t := range []trie{m.v4, m.v6} {
-		for e, err := range t.all() {
-			if err != nil {
-				return nil, err
-			}
-			rules = append(rules, rulesOf(e.prefix, &e.value, now)...)
+	for rule, err := range m.All() {
+		if err != nil {
+			return nil, err
 		}
+		rules = append(rules, rule)
 	}
 	slices.SortStableFunc(rules, func(a, b Rule) int {
 		return cmp.Or(comparePrefixes(a.Prefix, b.Prefix), -cmp.Compare(a.Action, b.Action))
 	})
-	// Beside another process that removes rules the kernel may begin a listing anew.
 	return slices.CompactFunc(rules, func(a, b Rule) bool {
 		return a.Prefix == b.Prefix && a.Action == b.Action
 	}), nil
-}
-
-// sweepIfSmall sweeps where listing everything takes no more than a system call.
-func (m *Map) sweepIfSmall() error {
-	var g bpf.Global
-	if err := m.globals.Lookup(uint32(0), &g); err != nil {
-		return fmt.Errorf("read the rule counts: %w", err)
-	}
-	if total := g.Rules4 + g.Rules6; total == 0 || total > chunk {
-		return nil
-	}
-	return m.Sweep()
-}
-
-// Sweep removes what is left of rules that have ended, which the program ignores anyway. It counts
-// afresh: a SetAll that was killed leaves the counts too high.
-func (m *Map) Sweep() error {
-	now := m.now()
-	var kept [2]uint64
-	for i, t := range []trie{m.v4, m.v6} {
-		var ended []netip.Prefix
-		for e, err := range t.all() {
-			if err != nil {
-				return err
-			}
-			if len(rulesOf(e.prefix, &e.value, now)) == 0 {
-				ended = append(ended, e.prefix)
-			} else {
-				kept[i]++
-			}
-		}
-		for _, p := range ended {
-			if err := t.delete(p); err != nil {
-				return err
-			}
-		}
-	}
-	return m.setCounts(kept)
-}
-
-// recount sets the counts to what is in the tries.
-func (m *Map) recount() error {
-	var counts [2]uint64
-	for i, t := range []trie{m.v4, m.v6} {
-		for _, err := range t.all() {
-			if err != nil {
-				return err
-			}
-			counts[i]++
-		}
-	}
-	return m.setCounts(counts)
-}
-
-func (m *Map) setCounts(counts [2]uint64) error {
-	return m.count(func(g *bpf.Global) error {
-		g.Rules4, g.Rules6 = counts[0], counts[1]
-		return nil
-	})
 }
 
 func (m *Map) trie(p netip.Prefix) trie {

@@ -97,6 +97,9 @@ func (s *Stats) Drop() Counter { return s.Verdict(bpf.VerdictDrop) }
 // WouldDrop returns what dry run let pass.
 func (s *Stats) WouldDrop() Counter { return s.Verdict(bpf.VerdictWouldDrop) }
 
+// Count returns what got a verdict for a reason.
+func (s *Stats) Count(v bpf.Verdict, r bpf.Reason) Counter { return Of(s.total[v][r]) }
+
 // Reason returns what was decided for a reason, whatever the verdict.
 func (s *Stats) Reason(r bpf.Reason) Counter {
 	var total Counter

@@ -26,6 +26,22 @@ type Limit struct {
 // IsZero says that nothing is limited.
 func (l Limit) IsZero() bool { return l == Limit{} }
 
+// String returns the limit in words: "10kpps, burst 20k and 100Mbit/s, burst 64KiB".
+func (l Limit) String() string {
+	packets := fmt.Sprintf("%s, burst %s", l.Packets.Rate, rate.FormatCount(l.Packets.Burst))
+	bytes := fmt.Sprintf("%s, burst %s", l.Bytes.Rate, rate.FormatSize(l.Bytes.Burst))
+	switch {
+	case l.IsZero():
+		return "no limit"
+	case l.Bytes == (Quota{}):
+		return packets
+	case l.Packets == (Quota{}):
+		return bytes
+	default:
+		return packets + " and " + bytes
+	}
+}
+
 // Compile returns the numbers that are decided by. The error says which dimension is wrong.
 func (l Limit) Compile() (limit.Limit, error) {
 	packets, err := compile(l.Packets)

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -160,6 +161,23 @@ func TestLimitErrorsNameTheDimension(t *testing.T) {
 	} {
 		if _, _, err := wire.EncodeLimit(tt.limit); err == nil || err.Error() != tt.want {
 			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+}
+
+func TestLimitString(t *testing.T) {
+	quota := func(count uint64, unit rate.Unit, burst uint64) wire.Quota {
+		return wire.Quota{Rate: rate.Rate{Count: count, Per: time.Second, Unit: unit}, Burst: burst}
+	}
+	packets, bytes := quota(1000, rate.Packets, 100), quota(1_000_000, rate.Bytes, 64<<10)
+	for want, l := range map[string]wire.Limit{
+		"no limit":             {},
+		"1kpps, burst 100":     {Packets: packets},
+		"8Mbit/s, burst 64KiB": {Bytes: bytes},
+		"1kpps, burst 100 and 8Mbit/s, burst 64KiB": {Packets: packets, Bytes: bytes},
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -18,34 +18,51 @@ import (
 
 var update = flag.Bool("update", false, "write into the documents what the program says now")
 
-// guide is the document of HTTP limits.
-const guide = root + "/docs/http.md"
+// The documents that have made parts: that of HTTP limits, and that of the whole file.
+const (
+	guide         = root + "/docs/http.md"
+	configuration = root + "/docs/configuration.md"
+)
 
-// TestMadeParts checks the parts of the guide that the program can say itself. Such a part is between the
+// TestMadeParts checks the parts of documents that the program can say itself. Such a part is between the
 // comments <!-- made: NAME --> and <!-- end -->; with -update it is written.
 func TestMadeParts(t *testing.T) {
-	text := read(t, guide)
-	made := map[string]string{"header families": headerFamilies(t)}
-	for _, section := range sections() {
-		made["fields "+section] = fieldTable(section)
+	made := map[string]map[string]string{
+		guide:         {"header families": headerFamilies(t)},
+		configuration: {},
 	}
+	for _, section := range sections() {
+		document := configuration
+		if section == "http" || strings.HasPrefix(section, "http.") {
+			document = guide
+		}
+		made[document]["fields "+section] = fieldTable(section)
+	}
+	for document, parts := range made {
+		checkMade(t, document, parts)
+	}
+}
+
+// checkMade checks that a document has these parts, as they are here, and no other.
+func checkMade(t *testing.T, document string, made map[string]string) {
+	text := read(t, document)
 	for name, want := range made {
 		before, rest, ok := strings.Cut(text, "<!-- made: "+name+" -->\n")
 		got, after, end := strings.Cut(rest, "<!-- end -->")
 		switch {
 		case !ok || !end:
-			t.Errorf("docs/http.md has no <!-- made: %s --> with an <!-- end -->", name)
+			t.Errorf("%s has no <!-- made: %s --> with an <!-- end -->", document, name)
 		case *update:
 			text = before + "<!-- made: " + name + " -->\n" + want + "<!-- end -->" + after
 		case got != want:
-			t.Errorf("docs/http.md: %s: it is\n%s\nand go test ./test/docs -update makes\n%s", name, got, want)
+			t.Errorf("%s: %s: it is\n%s\nand go test ./test/docs -update makes\n%s", document, name, got, want)
 		}
 	}
 	if n := strings.Count(text, "<!-- made: "); n != len(made) {
-		t.Errorf("docs/http.md has %d made parts, and there are %d", n, len(made))
+		t.Errorf("%s has %d made parts, and there are %d", document, n, len(made))
 	}
 	if *update {
-		rewrite(t, guide, text)
+		rewrite(t, document, text)
 	}
 }
 

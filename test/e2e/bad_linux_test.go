@@ -172,7 +172,7 @@ func TestNoRoot(t *testing.T) {
 	} {
 		c := l.command(strings.Fields(args)...)
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		c.run().wantError(t, 1, "not permitted: headgate needs CAP_SYS_ADMIN")
+		c.run().wantError(t, 1, "not permitted: headgate needs CAP_BPF and CAP_NET_ADMIN")
 	}
 	l.wantState(before)
 }

@@ -1,5 +1,6 @@
-// Command plots draws what the algorithms of HTTP limits admit, for docs/http.md. It sends the same
-// requests to each, on a clock of its own, so that the pictures are the same each time.
+// Command plots draws what the algorithms of HTTP limits admit, for docs/http.md, and what the adaptive
+// section does to a simulated backend. The requests, random ones included, and the clock are the same each
+// time, and so are the pictures.
 //
 //	go run ./test/plots docs
 //

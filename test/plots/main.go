@@ -25,5 +25,6 @@ func pictures() map[string][]byte {
 		"http-edge.svg": drawAdmitted("1 request at 0 s, and 41 around the edge of the window that it begins, at 10r/s",
 			edge(), contenders(9), axis{0.85, 1.2, 0.05, "%.2f"}, axis{0, 50, 10, "%.0f"}),
 		"http-delay.svg": drawDelays("8 requests at one instant, at 10r/s with a burst of 5", instant(8)),
+		"adaptive.svg":   drawAdaptive(),
 	}
 }

@@ -64,7 +64,7 @@ func New(tb TB, o Options) *Lab {
 	tb.Cleanup(coll.Close)
 
 	l := &Lab{
-		Policies: policymap.New(coll.Maps[bpf.MapConfigs], spec.Maps[bpf.MapConfigs].InnerMap),
+		Policies: policymap.New(coll.Maps[bpf.MapConfigs], spec.Maps[bpf.MapConfigs].InnerMap, ""),
 		Buckets: bucketmap.New(coll.Maps[bpf.MapBuckets], coll.Maps[bpf.MapSharedBuckets],
 			coll.Maps[bpf.MapLosses]),
 		tb:    tb,

@@ -74,13 +74,27 @@ func plus(c statmap.Counter, length uint64) statmap.Counter {
 // Forget empties the counters of a policy, as for a new one of its name.
 func (m *Model) Forget(name string) { delete(m.Policies, name) }
 
-// SetRule sets a rule as rulemap.Map does.
+// SetRule sets a rule as rulemap.Map does. Those of the model must hold.
 func (m *Model) SetRule(rule rulemap.Rule) {
 	rule.Prefix = wire.Prefix(rule.Prefix)
-	m.Rules = slices.DeleteFunc(m.Rules, func(r rulemap.Rule) bool {
+	i := slices.IndexFunc(m.Rules, func(r rulemap.Rule) bool {
 		return r.Prefix == rule.Prefix && r.Action == rule.Action
 	})
-	m.Rules = append(m.Rules, rule)
+	switch {
+	case i < 0:
+		m.Rules = append(m.Rules, rule)
+	case !rule.GivesWay(m.Rules[i].Origin, m.Rules[i].Until):
+		m.Rules[i] = rule
+	}
+}
+
+// Replace puts rules in the place of all others of their origin, as rulemap.Map does.
+func (m *Model) Replace(origin rulemap.Origin, rules []rulemap.Rule) {
+	m.Rules = slices.DeleteFunc(m.Rules, func(r rulemap.Rule) bool { return r.Origin == origin })
+	for _, r := range rules {
+		r.Origin = origin
+		m.SetRule(r)
+	}
 }
 
 // Unset removes all rules of a prefix.

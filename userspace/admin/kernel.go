@@ -35,23 +35,23 @@ type Count struct {
 // KernelRule is a rule as `headgate rules -o json` shows it.
 type KernelRule struct {
 	Prefix         netip.Prefix `json:"prefix"`
-	Action         string       `json:"action"`
+	Action         string       `json:"action" enum:"allow,block,limit"`
 	Rate           string       `json:"rate,omitempty"`
-	Burst          uint64       `json:"burst,omitempty"`
+	Burst          uint64       `json:"burst,omitempty" doc:"packets"`
 	Bandwidth      string       `json:"bandwidth,omitempty"`
-	BandwidthBurst uint64       `json:"bandwidth_burst,omitempty"`
-	Policy         string       `json:"policy,omitempty"`
-	Expires        *time.Time   `json:"expires"`
-	Origin         string       `json:"origin"`
+	BandwidthBurst uint64       `json:"bandwidth_burst,omitempty" doc:"bytes"`
+	Policy         string       `json:"policy,omitempty" doc:"whose limit it takes the place of"`
+	Expires        *time.Time   `json:"expires" doc:"null for never"`
+	Origin         string       `json:"origin" enum:"cli,config,handdown,fleet"`
 }
 
 // KernelPolicy is a policy and what it counted.
 type KernelPolicy struct {
 	Name           string `json:"name"`
-	Proto          string `json:"proto,omitempty"`
-	Ports          string `json:"ports,omitempty"`
-	SYN            bool   `json:"syn,omitempty"`
-	Key            string `json:"key"`
+	Proto          string `json:"proto,omitempty" doc:"IP protocol by name or number; absent for any"`
+	Ports          string `json:"ports,omitempty" doc:"destination ports, as 53 or 1000-2000; absent for any"`
+	SYN            bool   `json:"syn,omitempty" doc:"only packets that open a TCP connection"`
+	Key            string `json:"key" enum:"source,shared"`
 	DryRun         bool   `json:"dry_run"`
 	Rate           string `json:"rate,omitempty"`
 	Burst          uint64 `json:"burst,omitempty"`

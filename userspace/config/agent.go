@@ -38,8 +38,8 @@ const (
 	OverflowShared = "shared"
 )
 
-// KernelLimit is what a source may send. A zero rate does not limit; a burst of 0 is the default of
-// package limit for the rate.
+// KernelLimit is what a source may send. A zero rate does not limit, and its burst is 0; of others it is at least 1, by
+// default rate.Rate.DefaultBurst. Both can be compiled by package limit.
 type KernelLimit struct {
 	Rate           rate.Rate // packets
 	Burst          uint64    // packets
@@ -86,7 +86,7 @@ type PrefixRule struct {
 
 // RuleFile names a file with a prefix a line ("#" begins a comment), all of which have one rule.
 type RuleFile struct {
-	Path   string // absolute, or relative to the configuration file
+	Path   string // absolute, or relative to the configuration file (File.MakeAbsolute)
 	Action Action
 	Limit  KernelLimit
 	Policy string
@@ -95,9 +95,10 @@ type RuleFile struct {
 
 // Listener is an address that is listened on.
 type Listener struct {
-	// Network is "tcp" or "unix", or "systemd": a socket that systemd has opened.
+	// Network is NetworkTCP or NetworkUnix, or NetworkSystemd: a socket that systemd has opened.
 	Network string
-	// Address is HOST:PORT, the socket's path, or the name of systemd's socket (FileDescriptorName).
+	// Address is HOST:PORT, the socket's absolute path, or the name of systemd's socket (FileDescriptorName). HOST is
+	// an IP address, or empty for all of both families; 0.0.0.0 is for IPv4 only, and :: for IPv6 only.
 	Address string
 	// TLS is used if set.
 	TLS *TLS
@@ -149,7 +150,6 @@ type Auth struct {
 	Gateways []netip.Prefix
 	// Domain is the only domain of Envoy's rate limit requests that is limited; empty for all.
 	Domain string
-	// ExtAuthzStatus and the like are not configured: a rule's status is used.
 }
 
 // HandDown is the handdown section: when the kernel takes over a source that is refused again and again.
@@ -162,10 +162,10 @@ type HandDown struct {
 	For, Max time.Duration
 	// IPv4Prefix and IPv6Prefix are how much of the offender's address the rule is for, in bits.
 	IPv4Prefix, IPv6Prefix int
-	MaxRules               int  // that are in force at once
-	DryRun                 bool // all is decided, logged and counted, and no rule made
-	Private                bool // also private, loopback and link-local addresses
-	NginxLogs              []string
+	MaxRules               int      // that are in force at once
+	DryRun                 bool     // all is decided, logged and counted, and no rule made
+	Private                bool     // also private, loopback and link-local addresses
+	NginxLogs              []string // paths, absolute or relative to the configuration file
 }
 
 // Adaptive is the adaptive section: how the backend's health moves the rates.
@@ -204,15 +204,15 @@ type Admin struct {
 	Mode   uint32 // of the socket's file; 0600
 	// Listen is a loopback address where TokenFile's content is asked for as a bearer token.
 	Listen    *Listener
-	TokenFile string
-	Pprof     bool // serve /debug/pprof on the socket
+	TokenFile string // absolute, or relative to the configuration file
+	Pprof     bool   // serve /debug/pprof on the socket
 }
 
 // Log is the log section.
 type Log struct {
 	Format string // "text" or "json"
 	Level  slog.Level
-	File   string // appended to, and opened again at SIGHUP; empty for stderr
+	File   string // appended to, and opened again at SIGHUP; absolute, or relative to the configuration file; empty for stderr
 }
 
 // Tracing is the tracing section: spans of decisions for OpenTelemetry.

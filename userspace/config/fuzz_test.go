@@ -56,6 +56,7 @@ func checkErrors(t *testing.T, err error) {
 // checkFile checks what users of a File rely on.
 func checkFile(t *testing.T, file *config.File) {
 	t.Helper()
+	checkAgent(t, file)
 	named := make(map[string]bool)
 	for _, z := range file.HTTP.Zones {
 		if named[z.Name] || z.Name == "" || len(z.Key) == 0 || (z.Algorithm == config.Concurrent) != (z.Slots > 0) {

@@ -32,13 +32,26 @@ func hostile() map[string]string {
 		"large expressions": "http: {rules: [" + strings.Repeat("{limits: [], match: {path: '~ "+strings.Repeat("a{1000}", 500)+"'}},", 100) + "]}",
 		"one expression again and again": "http: {rules: [{limits: [], match: {path: &p '~ " + strings.Repeat("a{1000}", 9) + "'}}" +
 			strings.Repeat(",{limits: [], match: {path: *p}}", 1000) + "]}",
-		"quotes":    strings.Repeat("\"", 1<<20),
-		"anchors":   strings.Repeat("&a ", 1<<20),
-		"questions": strings.Repeat("? ", 1<<20),
-		"comments":  strings.Repeat("#\n", 1<<17),
-		"documents": strings.Repeat("---\n", 1<<19),
-		"tags":      "http: !" + strings.Repeat("t", 1<<20) + " a",
+		"many prefixes":  "kernel: {interfaces: [a], rules: [{block: true, prefix: [" + addresses(1<<14) + "]}]}",
+		"one prefix":     "kernel: {interfaces: [a], rules: [{block: true, prefix: [" + strings.Repeat("192.0.2.1,", 1<<14) + "]}]}",
+		"many policies":  "kernel: {interfaces: [a], policies: [" + strings.Repeat("{name: a, rate: 1pps},", 1<<12) + "]}",
+		"many listeners": "{upstream: 'http://a', listen: ['0.0.0.0:80'," + strings.Repeat("'127.0.0.1:80',", 1<<12) + "]}",
+		"many files":     "kernel: {interfaces: [a], rule_files: [" + strings.Repeat("{file: a, block: true},", 1<<12) + "]}",
+		"quotes":         strings.Repeat("\"", 1<<20),
+		"anchors":        strings.Repeat("&a ", 1<<20),
+		"questions":      strings.Repeat("? ", 1<<20),
+		"comments":       strings.Repeat("#\n", 1<<17),
+		"documents":      strings.Repeat("---\n", 1<<19),
+		"tags":           "http: !" + strings.Repeat("t", 1<<20) + " a",
 	}
+}
+
+func addresses(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "10.0.%d.%d,", i>>8, i&0xff)
+	}
+	return b.String()
 }
 
 func fields(n int) string {

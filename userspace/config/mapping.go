@@ -143,3 +143,20 @@ func (m mapping) text(name string) string {
 
 // lastOf returns the name of the field of a path.
 func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// choice returns one of these texts, or otherwise if it is not given or wrong.
+func (m mapping) choice(name string, all []string, otherwise string) string {
+	v := m.field(name)
+	if !v.given() {
+		return otherwise
+	}
+	text, ok := v.text()
+	switch {
+	case !ok:
+	case !slices.Contains(all, text):
+		v.fail("unknown %s %s", name, choices(text, all))
+	default:
+		return text
+	}
+	return otherwise
+}

@@ -18,7 +18,7 @@ func (v value) quota(a Algorithm) Quota {
 	if !ok {
 		return Quota{}
 	}
-	q, err := parseQuota(a, text)
+	q, err := ParseQuota(a, text)
 	if err == nil {
 		return q
 	}
@@ -56,7 +56,7 @@ func otherUnit(a Algorithm, text string) string {
 		if !slices.Contains(spelt, suffix) {
 			continue
 		}
-		if _, err := parseQuota(a, number+unit); err == nil {
+		if _, err := ParseQuota(a, number+unit); err == nil {
 			return "did you mean " + number + unit + "?"
 		}
 	}
@@ -77,14 +77,15 @@ func ofDay(a Algorithm, text, number string) string {
 		exact, unit = perDay/(24*60), "r/m"
 	}
 	near := fmt.Sprintf("%.0f%s", exact, unit)
-	_, err = parseQuota(a, near)
+	_, err = ParseQuota(a, near)
 	if off := math.Abs(math.Round(exact) - exact); err != nil || off > exact/10 {
 		return "there are no rates per day; use " + a.lowest() + " or more"
 	}
 	return fmt.Sprintf("there are no rates per day; %.40s is about %s", text, near)
 }
 
-func parseQuota(a Algorithm, text string) (Quota, error) {
+// ParseQuota reads a rate as a zone of algorithm a takes it: 10r/s, 30r/m or 100r/h.
+func ParseQuota(a Algorithm, text string) (Quota, error) {
 	count, per, err := rate.ParseQuota(text)
 	switch a {
 	case Window, Sliding: // Their counters are whole, and so is what they count to.

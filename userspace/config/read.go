@@ -80,7 +80,7 @@ func (r *reader) parse(data []byte) (value, bool) {
 	case 0:
 		return value{file: r}, true
 	case 1:
-		return value{file: r}.child(documents[0].Content[0], "", "a section: http"), true
+		return value{file: r}.child(documents[0].Content[0], "", "sections: "+either(names(fileFields()))), true
 	default:
 		at := value{file: r}.child(documents[1], "", "")
 		at.fail("a second document; write all in one, without a line of ---")

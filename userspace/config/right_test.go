@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"log/slog"
 	"net/netip"
 	"os"
 	"regexp"
@@ -24,7 +25,7 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	ip := config.KeyPart{Kind: config.KeyIP}
-	compare(t, got, &config.File{HTTP: config.HTTP{
+	want := fileOf(config.HTTP{
 		ClientIP: config.ClientIP{
 			Header: "X-Forwarded-For", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 			IPv4Prefix: 32, IPv6Prefix: 64,
@@ -57,12 +58,23 @@ func TestExample(t *testing.T) {
 				Limits: []config.Use{{Zone: 0, Burst: 20, Delay: 20, Cost: 1, Line: 15}, {Zone: 3, Cost: 1, Line: 15}},
 			},
 		},
-	},
-		Warnings: []config.Problem{{
-			File: "example.yaml", Line: 6, Column: 5, Path: "http.zones.perapp",
-			Text: "no rule uses the zone; use it in a rule, or remove it",
-		}},
 	})
+	want.Warnings = []config.Problem{{
+		File: "example.yaml", Line: 6, Column: 5, Path: "http.zones.perapp",
+		Text: "no rule uses the zone; use it in a rule, or remove it",
+	}}
+	compare(t, got, want)
+}
+
+// fileOf returns a file that has only an http section.
+func fileOf(h config.HTTP) *config.File {
+	return &config.File{
+		HTTP: h,
+		Timeouts: config.Timeouts{
+			Header: 10 * time.Second, Read: time.Minute, Write: time.Minute, Idle: 75 * time.Second, Drain: 30 * time.Second,
+		},
+		Log: config.Log{Format: config.LogText, Level: slog.LevelInfo},
+	}
 }
 
 func compare(t *testing.T, got, want *config.File) {
@@ -77,13 +89,15 @@ func compare(t *testing.T, got, want *config.File) {
 }
 
 func TestFilesThatSayNothing(t *testing.T) {
-	want := &config.File{HTTP: config.HTTP{
+	want := fileOf(config.HTTP{
 		ClientIP: config.ClientIP{IPv4Prefix: 32, IPv6Prefix: 64},
 		Headers:  config.HeadersDraft10,
-	}}
+	})
 	for _, text := range []string{
 		"", "\n", "# nothing\n", "---\n", "--- {}\n", "{}", "~", "http:", "http:\n  # zones: {}\n",
 		"http: {}", "http: {zones: {}, rules: []}", "\ufeffhttp: {}\n", "http: {}\r\n", "http: {}\n...\n",
+		"kernel:\nlisten:\nupstream:\ntimeouts:\nauth:\nhanddown:\nadaptive:\nmetrics:\nadmin:\nlog:\ntracing:\n",
+		"timeouts: {}\nlog: {}\n",
 	} {
 		t.Run(text, func(t *testing.T) { compare(t, parse(t, text), want) })
 	}
@@ -262,7 +276,7 @@ func TestRule(t *testing.T) {
 func TestClientIP(t *testing.T) {
 	got := parse(t, `http: {allow: [192.0.2.7, "2001:db8::/32"], headers: off,
   client_ip: {header: X-Forwarded-For, trusted_proxies: [unix, "::1", "::ffff:10.0.0.0/104"], hops: 2, ipv4_prefix: 24, ipv6_prefix: 56}}`)
-	want := &config.File{HTTP: config.HTTP{
+	want := fileOf(config.HTTP{
 		Allow:   []netip.Prefix{netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")},
 		Headers: config.HeadersOff,
 		ClientIP: config.ClientIP{
@@ -270,7 +284,7 @@ func TestClientIP(t *testing.T) {
 			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("10.0.0.0/8")},
 			TrustUnix:      true, Hops: 2, IPv4Prefix: 24, IPv6Prefix: 56,
 		},
-	}}
+	})
 	compare(t, got, want)
 }
 

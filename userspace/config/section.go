@@ -1,9 +1,6 @@
 package config
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // section is the http section while it is read.
 type section struct {
@@ -43,24 +40,6 @@ type usedAs struct {
 	Use
 }
 
-// read returns the file whose root that is.
-func (r *reader) read(root value) *File {
-	s := section{HTTP: HTTP{
-		ClientIP: ClientIP{IPv4Prefix: DefaultIPv4Prefix, IPv6Prefix: DefaultIPv6Prefix},
-		Headers:  DefaultHeaders,
-	}}
-	if !root.given() || root.null() {
-		return &File{HTTP: s.HTTP}
-	}
-	if m, ok := root.mapping(fileFields()); ok {
-		// What has all of its lines commented out is as good as absent.
-		if http := m.field("http"); http.given() && !http.null() {
-			s.read(http)
-		}
-	}
-	return &File{HTTP: s.HTTP}
-}
-
 func (s *section) read(v value) {
 	m, ok := v.mapping(httpFields())
 	if !ok {
@@ -72,25 +51,11 @@ func (s *section) read(v value) {
 	if a := m.field("allow"); a.given() {
 		s.Allow, _ = a.prefixes()
 	}
-	if h := m.field("headers"); h.given() {
-		s.readHeaders(h)
-	}
+	s.Headers = HeaderStyle(m.choice("headers", headerStyles(), string(DefaultHeaders)))
 	s.readZones(m.field("zones"))
 	s.readRules(m.field("rules"))
 	s.checkZones()
 	s.checkRules()
-}
-
-func (s *section) readHeaders(v value) {
-	text, ok := v.text()
-	if !ok {
-		return
-	}
-	if !slices.Contains(headerStyles(), text) {
-		v.fail("unknown headers %s", choices(text, headerStyles()))
-		return
-	}
-	s.Headers = HeaderStyle(text)
 }
 
 func headerStyles() []string {

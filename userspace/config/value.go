@@ -93,24 +93,36 @@ func (v value) text() (string, bool) {
 
 // count returns a number of at least low and at most high, 0 if it is wrong.
 func (v value) count(low, high uint64) uint64 {
+	n, ok := v.number(rate.ParseCount, rate.FormatCount(low))
+	switch {
+	case !ok:
+		return 0
+	case n < low || n > high:
+		v.fail("%d is out of range; use %s to %s", n, rate.FormatCount(low), rate.FormatCount(high))
+		return 0
+	default:
+		return n
+	}
+}
+
+// number returns what parse, of package rate, makes of a text. lowest is the least that is right.
+func (v value) number(parse func(string) (uint64, error), lowest string) (uint64, bool) {
 	text, ok := v.text()
 	if !ok {
-		return 0
+		return 0, false
 	}
-	n, err := rate.ParseCount(text)
+	n, err := parse(text)
 	switch {
 	case negative(text):
-		v.fail("%.40q is negative; use %s or more", text, rate.FormatCount(low))
+		v.fail("%.40q is negative; use %s or more", text, lowest)
 	case err != nil:
 		v.fail("%s", bare(err))
 	case len(text) > 1 && strings.HasPrefix(text, "0") && !strings.HasPrefix(text, "0."):
 		v.fail("%q is octal to some; use %d", text, n)
-	case n < low || n > high:
-		v.fail("%d is out of range; use %s to %s", n, rate.FormatCount(low), rate.FormatCount(high))
 	default:
-		return n
+		return n, true
 	}
-	return 0
+	return 0, false
 }
 
 // negative reports whether text begins as a number below 0.
@@ -123,7 +135,7 @@ func negative(text string) bool {
 // path of the field tells that already.
 func bare(err error) string {
 	text := err.Error()
-	for _, kind := range []string{"rate ", "count ", "burst "} {
+	for _, kind := range []string{"rate ", "count ", "size ", "burst "} {
 		text = strings.TrimPrefix(text, kind)
 	}
 	return text
@@ -172,4 +184,9 @@ func (v value) oneOrMore(form string) ([]value, bool) {
 		return nil, false
 	}
 	return elements, ok
+}
+
+// isMapping reports whether v is a mapping without a tag. What it is otherwise is looked at where it is read.
+func (v value) isMapping() bool {
+	return v.node.Kind == yaml.MappingNode && v.node.Style&yaml.TaggedStyle == 0
 }

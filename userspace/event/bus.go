@@ -1,12 +1,16 @@
 package event
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // queue is how many events wait for a listener.
 const queue = 1024
 
 // Bus brings events to all listeners. The zero value is ready; all methods may be called at the same time.
 type Bus struct {
+	lost      atomic.Uint64
 	mu        sync.Mutex
 	listeners map[*Listener]struct{}
 }
@@ -29,9 +33,13 @@ func (b *Bus) Publish(e Event) {
 			l.lost = 0
 		default:
 			l.lost++
+			b.lost.Add(1)
 		}
 	}
 }
+
+// Lost returns how many events listeners have lost so far, all together.
+func (b *Bus) Lost() uint64 { return b.lost.Load() }
 
 // Listen returns a new listener. The caller must Close it.
 func (b *Bus) Listen() *Listener {

@@ -22,6 +22,7 @@ const (
 	Adapted    Kind = "adapted"  // the factor on the rates changed
 	Reloaded   Kind = "reloaded" // the configuration was read again
 	Attached   Kind = "attached" // an interface, again
+	Detached   Kind = "detached" // from an interface, not by the agent; the limiter removed, where it has no name
 	Upstream   Kind = "upstream" // a server went or came back
 	Draining   Kind = "draining" // the agent ends
 )
@@ -34,7 +35,7 @@ type Event struct {
 	Source netip.Prefix `json:"source,omitzero"`
 	// Origin is who found it: http, nginx, report, kernel, config.
 	Origin string `json:"origin,omitempty"`
-	// Rule and Zone are those of an HTTP decision, or Rule the action of a kernel rule.
+	// Rule and Zone are those of an HTTP decision, or Rule the action of a kernel rule and Zone the kernel's policy.
 	Rule string `json:"rule,omitempty"`
 	Zone string `json:"zone,omitempty"`
 	// Reason is why, in words.
@@ -47,8 +48,21 @@ type Event struct {
 	Factor float64 `json:"factor,omitempty"`
 	// Name of an interface or server.
 	Name string `json:"name,omitempty"`
+	// Packet is the one of Dropped that was told of; nil where it is not known.
+	Packet *Packet `json:"packet,omitempty"`
 	// Lost is how many events before this one the listener did not get.
 	Lost uint64 `json:"lost,omitempty"`
+}
+
+// Packet is a packet that was dropped, or would have been in dry run.
+type Packet struct {
+	Source     netip.Addr `json:"source,omitzero"` // uncut; invalid if the packet is malformed
+	SourcePort uint16     `json:"source_port"`     // 0 where it has none, as DestPort
+	DestPort   uint16     `json:"destination_port"`
+	Protocol   string     `json:"protocol"`
+	Length     uint32     `json:"length"`  // of the IP packet, in bytes
+	Verdict    string     `json:"verdict"` // drop or would_drop
+	Policy     string     `json:"policy,omitempty"`
 }
 
 // LogValue implements slog.LogValuer.

@@ -1,7 +1,6 @@
 package httplimit
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -26,11 +25,11 @@ func namesOf() [3][4]string {
 	}
 }
 
-// negotiate returns the media type that the client likes best; problemJSON if it accepts none, since a body that it
-// did not ask for tells it more than none.
-func negotiate(h http.Header) mediaType {
+// negotiate returns the media type that a client with that Accept field likes best; problemJSON if it accepts
+// none, since a body that it did not ask for tells it more than none.
+func negotiate(accept string) mediaType {
 	best, most := problemJSON, 0
-	for t, q := range qualities(strings.Join(h["Accept"], ",")) {
+	for t, q := range qualities(accept) {
 		if q > most {
 			best, most = mediaType(t), q
 		}

@@ -2,8 +2,10 @@ package httplimit
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestNegotiate(t *testing.T) {
@@ -44,19 +46,20 @@ func TestNegotiate(t *testing.T) {
 		{",,;;,=,text/plain", plainText},
 		{`"text/html`, problemJSON},
 	} {
-		if got := negotiate(http.Header{"Accept": {c.accept}}); got != c.want {
+		if got := negotiate(c.accept); got != c.want {
 			t.Errorf("%q: %d, want %d", c.accept, got, c.want)
 		}
 	}
 }
 
+// Several Accept fields are one list.
 func TestNegotiateSeveralFields(t *testing.T) {
-	h := http.Header{"Accept": {"application/json;q=0.1", "text/html"}}
-	if got := negotiate(h); got != htmlText {
-		t.Errorf("%d, want %d", got, htmlText)
-	}
-	if got := negotiate(nil); got != problemJSON {
-		t.Errorf("%d, want %d", got, problemJSON)
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header["Accept"] = []string{"application/json;q=0.1", "text/html"}
+	writeRejection(w, r, refusal(time.Second, applied("perip", refuses(time.Second))))
+	if got := w.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
+		t.Errorf("%q", got)
 	}
 }
 

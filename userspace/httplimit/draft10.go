@@ -8,12 +8,11 @@ import (
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
-// draft10 is draft-ietf-httpapi-ratelimit-headers-10: two lists of structured fields (RFC 9651) with an item for each
-// limit. Later drafts have other names, so it is a family of its own.
-type draft10 struct{}
-
-// set adds to lists that are there: middleware further out has its own limits.
-func (draft10) set(h http.Header, d *ruleset.Decision) {
+// setDraft10 sets the fields of draft-ietf-httpapi-ratelimit-headers-10: two lists of structured fields (RFC 9651)
+// with an item for each limit. Later drafts have other names, so it is a family of its own.
+//
+// It adds to lists that are there: middleware further out has its own limits.
+func setDraft10(h http.Header, d *ruleset.Decision) {
 	var room [2][128]byte // for some limits, without allocation
 	policies, states := room[0][:0], room[1][:0]
 	for i := range d.Limits {

@@ -13,31 +13,37 @@ import (
 // unknownWindow is the window of a limiter that says nothing of one.
 const unknownWindow time.Duration = -1
 
-// fields is a family of header fields that tell clients their limits.
-type fields interface {
-	// set sets them in h for a request about which d was decided.
-	set(h http.Header, d *ruleset.Decision)
+// Fields sets in h what the response to a request tells its client about d: the fields of o.Headers, unless
+// the request passes and o.OnlyRejected leaves them out, and in a refusal Retry-After and Cache-Control. It is
+// for fronts that are no http.Handler; the middleware sets the same. Draft10's lists are added to those that h has.
+func Fields(h http.Header, d *ruleset.Decision, o Options) {
+	if d.Allowed {
+		if !o.OnlyRejected {
+			setLimits(h, d, o.Headers)
+		}
+		return
+	}
+	h["Cache-Control"] = []string{"no-store"}
+	if text, ok := retryAfter(d); ok {
+		h["Retry-After"] = []string{text}
+	}
+	setLimits(h, d, o.Headers)
 }
 
-// fieldsOf returns the family of that name, draft10 for one that is not known.
-func fieldsOf(style config.HeaderStyle) fields {
+// setLimits sets the fields of a family; of draft10 for one that is not known.
+func setLimits(h http.Header, d *ruleset.Decision, style config.HeaderStyle) {
 	switch style {
 	case config.HeadersPolli:
-		return threeOf("RateLimit-")
+		setThree(h, d, three{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"})
 	case config.HeadersXRateLimit:
-		return threeOf("X-RateLimit-")
+		setThree(h, d, three{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"})
 	case config.HeadersXRate:
-		return threeOf("X-Rate-Limit-")
+		setThree(h, d, three{"X-Rate-Limit-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"})
 	case config.HeadersOff:
-		return none{}
 	default:
-		return draft10{}
+		setDraft10(h, d)
 	}
 }
-
-type none struct{}
-
-func (none) set(http.Header, *ruleset.Decision) {}
 
 // retryAfter returns the value of the Retry-After field of a refusal, and false if no waiting helps.
 func retryAfter(d *ruleset.Decision) (string, bool) {

@@ -158,7 +158,7 @@ func TestFields(t *testing.T) {
 					want = http.Header{}
 				}
 				got := http.Header{}
-				fieldsOf(style).set(got, c.decision)
+				setLimits(got, c.decision, style)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", style, diff)
 				}
@@ -173,7 +173,7 @@ func TestFieldsParse(t *testing.T) {
 	for _, c := range fieldCases() {
 		t.Run(c.name, func(t *testing.T) {
 			h := http.Header{}
-			draft10{}.set(h, c.decision)
+			setDraft10(h, c.decision)
 			policies, states := parseList(t, h, "RateLimit-Policy"), parseList(t, h, "RateLimit")
 			if len(policies) != len(states) {
 				t.Fatalf("%d policies, %d states", len(policies), len(states))
@@ -234,8 +234,8 @@ func checkParameter(t *testing.T, item httpsfv.Item, name string, least int64, r
 // Middleware further out has limits of its own: a list goes on.
 func TestFieldsOfTwo(t *testing.T) {
 	h := http.Header{}
-	draft10{}.set(h, passes(applied("outer")))
-	draft10{}.set(h, passes(applied("inner")))
+	setDraft10(h, passes(applied("outer")))
+	setDraft10(h, passes(applied("inner")))
 	var names []any
 	for _, item := range parseList(t, h, "RateLimit") {
 		names = append(names, item.Value)

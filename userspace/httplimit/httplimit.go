@@ -27,11 +27,12 @@ type Options struct {
 	Clock func() time.Duration
 }
 
-// New returns middleware that limits requests by the rules of set. The path that rules
+// New returns middleware that limits requests as rules decides: a ruleset.Set, or a ruleset.Live. The path that rules
 // see is that of the request that reaches the middleware: outside of a
-// http.StripPrefix it is the one that the client sent.
-func New(set *ruleset.Set, o Options) func(http.Handler) http.Handler {
-	return middleware(ruleDecider{set}, o)
+// http.StripPrefix it is the one that the client sent. Where something has told http.Request.RemoteAddr,
+// as the PROXY protocol does, clientip.WithConn in the connection's context says who the connection is from.
+func New(rules ruleset.Decider, o Options) func(http.Handler) http.Handler {
+	return middleware(ruleDecider{rules}, o)
 }
 
 // decider decides about requests. The second result is called once: when the response has ended if
@@ -43,8 +44,7 @@ type decider interface {
 // limited is the middleware around one handler.
 type limited struct {
 	decider
-	next   http.Handler
-	fields fields
+	next http.Handler
 	Options
 }
 
@@ -55,9 +55,8 @@ func middleware(d decider, o Options) func(http.Handler) http.Handler {
 	if o.Reject == nil {
 		o.Reject = writeRejection
 	}
-	f := fieldsOf(o.Headers)
 	return func(next http.Handler) http.Handler {
-		return &limited{decider: d, next: next, fields: f, Options: o}
+		return &limited{decider: d, next: next, Options: o}
 	}
 }
 
@@ -65,13 +64,11 @@ func middleware(d decider, o Options) func(http.Handler) http.Handler {
 func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d, release := l.decide(r, l.Clock())
 	free := func() { release(l.Clock()) }
+	Fields(w.Header(), d, l.Options)
 	if !d.Allowed {
 		defer free()
-		l.reject(w, r, d)
+		l.Reject(w, r, d)
 		return
-	}
-	if !l.OnlyRejected {
-		l.fields.set(w.Header(), d)
 	}
 	delay := d.Delay
 	if !holds(d) {
@@ -93,16 +90,6 @@ func (l *limited) pass(w http.ResponseWriter, r *http.Request, delay time.Durati
 		return
 	}
 	l.next.ServeHTTP(w, r)
-}
-
-func (l *limited) reject(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	if text, ok := retryAfter(d); ok {
-		h.Set("Retry-After", text)
-	}
-	l.fields.set(h, d)
-	l.Reject(w, r, d)
 }
 
 // start never changes. It is one for the process, so that middleware that shares limits shares a clock. It is an

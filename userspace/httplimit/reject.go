@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate/userspace/limit"
 	"github.com/headgate/headgate/userspace/ruleset"
@@ -64,13 +65,30 @@ func detail(d *ruleset.Decision) string {
 	return fmt.Sprintf("Limit %q is used up. Try again in %d %s.", name, retrySeconds(d), unit)
 }
 
+// Answer returns what a refused request is answered with: what Fields sets, and a body in the media type
+// that accept, the request's Accept field, likes best (several lines of it joined by commas). It is for fronts
+// that are no http.Handler; the middleware answers the same, unless it has an o.Reject, which is not looked at here. The header has
+// no Content-Length; d is not kept.
+func Answer(d *ruleset.Decision, accept string, o Options) (status int, header http.Header, body []byte) {
+	header = make(http.Header, 8)
+	Fields(header, d, o)
+	body = describe(header, d, accept)
+	return d.Status, header, body
+}
+
+// describe returns the body of a refusal, and sets in h what is said of a body.
+func describe(h http.Header, d *ruleset.Decision, accept string) []byte {
+	contentType, body := rejection(problemOf(d), negotiate(accept))
+	h["Content-Type"] = []string{contentType}
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	return body
+}
+
 // writeRejection answers a refused request in the media type that it asks for.
 func writeRejection(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
-	contentType, body := rejection(problemOf(d), negotiate(r.Header))
 	h := w.Header()
-	h.Set("Content-Type", contentType)
+	body := describe(h, d, strings.Join(r.Header["Accept"], ","))
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(d.Status)
 	if r.Method != http.MethodHead {
 		// An error is that the client left, which is its own affair.

@@ -5,15 +5,17 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
 // ruleDecider decides by the rules of a configuration.
-type ruleDecider struct{ set *ruleset.Set }
+type ruleDecider struct{ rules ruleset.Decider }
 
 func (s ruleDecider) decide(r *http.Request, now time.Duration) (*ruleset.Decision, func(time.Duration)) {
-	d := s.set.Decide(&ruleset.Request{
+	d := s.rules.Decide(&ruleset.Request{
 		Peer:     peer(r),
+		Conn:     clientip.Conn(r.Context()),
 		Method:   r.Method,
 		Host:     r.Host,
 		Path:     r.URL.Path,

@@ -6,16 +6,11 @@ import (
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
-// three is one of the older families: three fields about one limit.
+// three is one of the older families: the canonical names of three fields about one limit.
 type three struct{ limit, remaining, reset string }
 
-func threeOf(prefix string) three {
-	name := func(suffix string) string { return http.CanonicalHeaderKey(prefix + suffix) }
-	return three{name("Limit"), name("Remaining"), name("Reset")}
-}
-
-func (t three) set(h http.Header, d *ruleset.Decision) {
-	a := strictest(d)
+func setThree(h http.Header, d *ruleset.Decision, t three) {
+	a := Strictest(d)
 	if a == nil {
 		return
 	}
@@ -24,9 +19,9 @@ func (t three) set(h http.Header, d *ruleset.Decision) {
 	h[t.reset] = []string{integer(moreAfter(d, a))}
 }
 
-// strictest returns the limit that leaves least, of equal ones that which takes longer to leave more; nil if no
-// limit is enforced. Of a refused request's limits it is one of those that refused.
-func strictest(d *ruleset.Decision) *ruleset.Applied {
+// Strictest returns the limit that leaves least, of equal ones that which takes longer to leave more; nil if no
+// limit is enforced. It is the one that the older families of fields are about. Of a refused request's limits it is one of those that refused.
+func Strictest(d *ruleset.Decision) *ruleset.Applied {
 	var least *ruleset.Applied
 	for i := range d.Limits {
 		a := &d.Limits[i]

@@ -27,6 +27,9 @@ type Charge[K comparable] struct {
 //
 // A group that is tried out is charged if the enforced limits and all of its own allow it.
 //
+// If one of the limits is superseded, see Store.Succeed, it charges nothing and reports false, and Superseded
+// tells so of charges.
+//
 // The limits are asked in order and charged in reverse, as nginx does. Where several of them keep the same
 // key in the same place, all have to allow it, and it is charged once: for the first of those that
 // are enforced and have the most units.
@@ -42,7 +45,9 @@ func All[K comparable](charges []Charge[K], now time.Duration) bool {
 	defer unlock(charges, order)
 
 	for i := range charges {
-		ask(charges, i, now)
+		if ask(charges, i, now); isSuperseded(charges[i].Result) {
+			return false
+		}
 	}
 	enforced := passes(charges, 0)
 	for i := len(charges) - 1; i >= 0; i-- {

@@ -3,6 +3,7 @@ package keyed
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"unsafe"
 )
 
@@ -36,6 +37,18 @@ func KeyOf(text string) Key {
 	default:
 		return hashed(text)
 	}
+}
+
+// Text returns the text of k, and false if that was too long to be kept: then it returns the hash in hexadecimal.
+func (k Key) Text() (string, bool) {
+	var b [wholeText + 1]byte
+	binary.LittleEndian.PutUint64(b[0:], k.first)
+	binary.LittleEndian.PutUint64(b[8:], k.second)
+	binary.LittleEndian.PutUint64(b[16:], k.rest)
+	if length := int(b[wholeText]); length <= wholeText {
+		return string(b[:length]), true
+	}
+	return hex.EncodeToString(b[:wholeText]), false
 }
 
 func hashed(text string) Key {

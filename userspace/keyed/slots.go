@@ -15,6 +15,7 @@ import (
 type Slots[K comparable] struct {
 	*slotTable[K]
 	most uint64
+	era  uint64
 }
 
 type slotTable[K comparable] struct {
@@ -29,12 +30,18 @@ type held uint64
 func NewSlots[K comparable](most uint64, o Options[K]) *Slots[K] {
 	o.MaxKeys = MostKeys
 	t := newTable[K, held](o)
-	t.maxKeys = math.MaxInt64
-	return &Slots[K]{&slotTable[K]{t, make([]leases, len(t.shards))}, max(most, 1)}
+	t.maxKeys.Store(math.MaxInt64)
+	return &Slots[K]{slotTable: &slotTable[K]{t, make([]leases, len(t.shards))}, most: max(most, 1)}
 }
 
 // With returns a limit of most units at a time of the same keys.
-func (s *Slots[K]) With(most uint64) *Slots[K] { return &Slots[K]{s.slotTable, max(most, 1)} }
+func (s *Slots[K]) With(most uint64) *Slots[K] { return &Slots[K]{s.slotTable, max(most, 1), s.era} }
+
+// Succeed returns a limit of most units at a time that takes the place of s and of those that it shares keys with,
+// as Store.Succeed does. What is under way stays so, and whoever it was given out by may free it.
+func (s *Slots[K]) Succeed(most uint64) *Slots[K] {
+	return &Slots[K]{s.slotTable, max(most, 1), s.era + 1}
+}
 
 // Take implements Limiter.
 func (s *Slots[K]) Take(key K, n uint64, now time.Duration) limit.Result {
@@ -62,12 +69,12 @@ func (s *Slots[K]) Refund(key K, r limit.Result, _ time.Duration) bool {
 	sh := s.shardOf(hash)
 	sh.Lock()
 	defer sh.Unlock()
-	e := sh.find(key, hash)
-	if e == nil {
+	i := sh.find(key, hash)
+	if i < 0 {
 		return false // what has a lease is not forgotten: r is another key's
 	}
 	n, ok := s.leasesOf(hash).end(r.Undo())
-	e.state -= held(n)
+	sh.entries.at(i).state -= held(n)
 	return ok
 }
 
@@ -76,9 +83,14 @@ func (s *Slots[K]) Counters() Counters { return s.counters() }
 
 // Ask implements Part.
 func (s *Slots[K]) Ask(key K, p Place, n uint64, now time.Duration) limit.Result {
+	sh := s.shardOf(p.Hash)
+	if s.era < sh.era {
+		return SupersededResult(s.name)
+	}
+	sh.era = s.era
 	r := s.Look(key, p, n, now)
 	if !r.Allowed {
-		s.shardOf(p.Hash).refused++
+		sh.refused++
 	}
 	return r
 }
@@ -87,8 +99,9 @@ func (s *Slots[K]) Ask(key K, p Place, n uint64, now time.Duration) limit.Result
 // is a nanosecond, and what is rounded up to a header's second.
 func (s *Slots[K]) Look(key K, p Place, n uint64, _ time.Duration) limit.Result {
 	var used uint64
-	if e := s.shardOf(p.Hash).find(key, p.Hash); e != nil {
-		used = uint64(e.state)
+	sh := s.shardOf(p.Hash)
+	if i := sh.find(key, p.Hash); i >= 0 {
+		used = uint64(sh.entries.at(i).state)
 	}
 	free := s.most - min(used, s.most)
 	r := limit.Result{Zone: s.name, Limit: s.most, Remaining: free}
@@ -112,8 +125,8 @@ func (s *Slots[K]) Charge(key K, p Place, n uint64, now time.Duration) limit.Res
 	if n == 0 {
 		return r
 	}
-	if e := sh.find(key, p.Hash); e != nil {
-		e.state += held(n)
+	if i := sh.find(key, p.Hash); i >= 0 {
+		sh.entries.at(i).state += held(n)
 	} else {
 		s.insert(sh, key, p.Hash, held(n), held.debt)
 	}

@@ -10,23 +10,34 @@ import (
 type Store[K comparable, S any, A limit.Algorithm[S]] struct {
 	*table[K, S]
 	algorithm A
+	class     Class
+	epoch     *epoch[S, A]
+	era       uint64 // of the epoch
+	plain     uint64 // era, or notPlain for classes other than 0
 }
 
 // New returns a store of keys that are limited by a. Only K has to be written:
 // keyed.New[string](a, ...).
 func New[K comparable, A limit.Algorithm[S], S any](a A, o Options[K]) *Store[K, S, A] {
-	return &Store[K, S, A]{newTable[K, S](o), a}
+	return NewClasses[K]([]A{a}, o)
 }
 
 // With returns a limiter of the same keys by another limit: one rule allows a key a burst of 5
 // and another 20, and both see the same state. a must read states charged by s as s does, and
 // find the same Debt in them, or keys are forgotten that still owe something: limits that
 // limit.CompileLeaky made together do; a limit.Window or limit.Sliding only with the same time.
-func (s *Store[K, S, A]) With(a A) *Store[K, S, A] { return &Store[K, S, A]{s.table, a} }
+func (s *Store[K, S, A]) With(a A) *Store[K, S, A] { return s.OfClass(s.class, a) }
 
-// OnEvict makes s call f for each key that it forgets with a debt, with the Hash of its Place, its
-// state and the time, while the lock of that Place is held. It is for before the first use.
-func (s *Store[K, S, A]) OnEvict(f func(hash uint64, state S, at time.Duration)) { s.evicted = f }
+// Evicted is a key that a Store forgets with a debt.
+type Evicted[S any] struct {
+	Hash  uint64 // of its Place, whose lock is held
+	State S
+	Class Class
+	Debt  func(S) time.Duration // what a state of that lock owes now
+}
+
+// OnEvict makes s call f for each key that it forgets with a debt. It is for before the first use.
+func (s *Store[K, S, A]) OnEvict(f func(Evicted[S])) { s.evicted = f }
 
 // Take implements Limiter. A key that is known goes the short way: a Result is large, and each function
 // that it is returned through copies it, which costs as much as what an algorithm does.
@@ -36,10 +47,17 @@ func (s *Store[K, S, A]) Take(key K, n uint64, now time.Duration) (r limit.Resul
 	sh.Lock()
 	defer sh.Unlock()
 	t := sh.clock.advance(now)
-	if e := sh.find(key, hash); e != nil {
-		r = s.algorithm.Take(&e.state, n, t)
-	} else {
+	isPlain := sh.plain == s.plain
+	if !isPlain && !s.enter(sh, hash>>s.shift, t) {
+		return SupersededResult(s.name)
+	}
+	if i := sh.find(key, hash); i < 0 {
 		r = s.takeNew(sh, key, hash, n, t)
+	} else {
+		if !isPlain {
+			s.own(sh, i, t)
+		}
+		r = s.algorithm.Take(&sh.entries.at(i).state, n, t)
 	}
 	r.Zone = s.name
 	if r.Allowed {
@@ -64,8 +82,8 @@ func (s *Store[K, S, A]) Refund(key K, r limit.Result, now time.Duration) bool {
 	sh := s.shardOf(hash)
 	sh.Lock()
 	defer sh.Unlock()
-	e := sh.find(key, hash)
-	return e != nil && s.algorithm.Refund(&e.state, r, sh.clock.advance(now))
+	i := sh.find(key, hash)
+	return i >= 0 && sh.era == s.era && s.algorithm.Refund(&sh.entries.at(i).state, r, sh.clock.advance(now))
 }
 
 // Counters implements Limiter.
@@ -73,9 +91,13 @@ func (s *Store[K, S, A]) Counters() Counters { return s.counters() }
 
 // Ask implements Part.
 func (s *Store[K, S, A]) Ask(key K, p Place, n uint64, now time.Duration) limit.Result {
+	sh := s.shardOf(p.Hash)
+	if !s.Admits(p, now) {
+		return SupersededResult(s.name)
+	}
 	r := s.Look(key, p, n, now)
 	if !r.Allowed {
-		s.shardOf(p.Hash).refused++
+		sh.refused++
 	}
 	return r
 }
@@ -95,8 +117,8 @@ func (s *Store[K, S, A]) Charge(key K, p Place, n uint64, now time.Duration) (r 
 	sh := s.shardOf(p.Hash)
 	sh.allowed++
 	t := sh.clock.advance(now)
-	if e := sh.find(key, p.Hash); e != nil {
-		r = s.algorithm.Take(&e.state, n, t)
+	if i := sh.find(key, p.Hash); i >= 0 {
+		r = s.algorithm.Take(s.own(sh, i, t), n, t)
 	} else {
 		r = s.takeNew(sh, key, p.Hash, n, t)
 	}
@@ -107,8 +129,9 @@ func (s *Store[K, S, A]) Charge(key K, p Place, n uint64, now time.Duration) (r 
 // State returns what is remembered of key, nil if that is nothing. It is valid, and may be changed, while
 // the lock of p is held.
 func (s *Store[K, S, A]) State(key K, p Place) *S {
-	if e := s.shardOf(p.Hash).find(key, p.Hash); e != nil {
-		return &e.state
+	sh := s.shardOf(p.Hash)
+	if i := sh.find(key, p.Hash); i >= 0 {
+		return s.own(sh, i, sh.clock.latest)
 	}
 	return nil
 }
@@ -130,8 +153,8 @@ func (s *Store[K, S, A]) Advance(p Place, now time.Duration) time.Duration {
 }
 
 func (s *Store[K, S, A]) state(sh *shard[K, S], key K, hash uint64, t time.Duration) S {
-	if e := sh.find(key, hash); e != nil {
-		return e.state
+	if i := sh.find(key, hash); i >= 0 {
+		return s.read(sh, i, t)
 	}
 	return s.algorithm.Fresh(t)
 }
@@ -147,5 +170,6 @@ func (s *Store[K, S, A]) takeNew(sh *shard[K, S], key K, hash, n uint64, t time.
 }
 
 func (s *Store[K, S, A]) add(sh *shard[K, S], key K, hash uint64, state S, t time.Duration) {
-	s.insert(sh, key, hash, state, func(old S) time.Duration { return s.algorithm.Debt(old, t) })
+	i := s.insert(sh, key, hash, state, func(old S) time.Duration { return s.algorithm.Debt(old, t) })
+	sh.setClass(i, s.class)
 }

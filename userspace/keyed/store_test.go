@@ -204,11 +204,11 @@ func TestFullStoreForgetsDrainedFirst(t *testing.T) {
 func TestCase23EvictionOfALiveKeyIsCounted(t *testing.T) {
 	s := keyed.New[int](leaky(t, "1r/s", 9), keyed.Options[int]{MaxKeys: 10, Shards: 1})
 	var gone []limit.State
-	s.OnEvict(func(_ uint64, state limit.State, at time.Duration) {
-		if at != start {
-			t.Errorf("evicted at %s", at)
+	s.OnEvict(func(e keyed.Evicted[limit.State]) {
+		if owes := e.Debt(e.State); owes != time.Second {
+			t.Errorf("evicted with a debt of %s", owes)
 		}
-		gone = append(gone, state)
+		gone = append(gone, e.State)
 	})
 	for i := range 10 {
 		s.Take(i, uint64(10-i), start)

@@ -30,9 +30,10 @@ type table[K comparable, S any] struct {
 	clone   func(K) K
 	name    string
 	orders  uint64
-	maxKeys int64
+	maxKeys atomic.Int64
 	keys    atomic.Int64
-	evicted func(hash uint64, state S, at time.Duration) // nil if nobody wants to know
+	evicted func(Evicted[S])                                   // nil if nobody wants to know
+	carried func(lock uint64, carry func(S, Class) (S, Class)) // nil if nobody has states of its own
 }
 
 type entry[K comparable, S any] struct {
@@ -42,11 +43,14 @@ type entry[K comparable, S any] struct {
 
 type shard[K comparable, S any] struct {
 	sync.Mutex
+	era     uint64 // of the limiters that may charge
+	plain   uint64 // era, or mixed if not all entries are of class 0
 	clock   clock
 	index   index
 	entries slab[entry[K, S]]
-	hand    int // the entry to look at next
-	scratch S   // what an algorithm looks at; on the stack it would escape
+	hand    int     // the entry to look at next
+	classes []Class // of the entries; those behind its end are of class 0
+	scratch S       // what an algorithm looks at; on the stack it would escape
 
 	allowed, refused            uint64
 	evictedDrained, evictedLive uint64
@@ -57,14 +61,14 @@ type shard[K comparable, S any] struct {
 func newTable[K comparable, S any](o Options[K]) *table[K, S] {
 	n := o.shards()
 	t := &table[K, S]{
-		shards:  make([]shard[K, S], n),
-		shift:   64 - bits.TrailingZeros(uint(n)), // n is a power of two
-		hash:    newHash[K](),
-		clone:   o.Clone,
-		name:    o.Name,
-		orders:  Orders(n),
-		maxKeys: int64(o.maxKeys()),
+		shards: make([]shard[K, S], n),
+		shift:  64 - bits.TrailingZeros(uint(n)), // n is a power of two
+		hash:   newHash[K](),
+		clone:  o.Clone,
+		name:   o.Name,
+		orders: Orders(n),
 	}
+	t.maxKeys.Store(int64(o.maxKeys()))
 	for i := range t.shards {
 		t.shards[i].clock = newClock()
 	}
@@ -81,24 +85,27 @@ func (t *table[K, S]) Place(key K) Place {
 	return Place{Lock: &t.shards[number].Mutex, Order: t.orders + number, Hash: hash}
 }
 
-// find returns the entry of key, nil if there is none.
-func (s *shard[K, S]) find(key K, hash uint64) *entry[K, S] {
+// find returns the number of the entry of key, -1 if there is none.
+func (s *shard[K, S]) find(key K, hash uint64) int {
 	for i := range s.index.all(hash) {
-		if e := s.entries.at(i); e.key == key {
-			return e
+		if s.entries.at(i).key == key {
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
-// insert adds a key that is not there. debt tells what may be forgotten for it.
-func (t *table[K, S]) insert(s *shard[K, S], key K, hash uint64, state S, debt func(S) time.Duration) {
+// insert adds a key that is not there, and returns the number of its entry. debt tells what may be forgotten for it.
+func (t *table[K, S]) insert(s *shard[K, S], key K, hash uint64, state S, debt func(S) time.Duration) int {
 	if t.clone != nil {
 		key = t.clone(key)
 	}
 	t.sweep(s, debt)
 	i := -1
-	if t.keys.Load() >= t.maxKeys {
+	if keys, most := t.keys.Load(), t.maxKeys.Load(); keys >= most {
+		if keys > most {
+			t.shrink(s, debt)
+		}
 		i = t.makeRoom(s, debt)
 	}
 	if i < 0 {
@@ -107,6 +114,7 @@ func (t *table[K, S]) insert(s *shard[K, S], key K, hash uint64, state S, debt f
 	}
 	*s.entries.at(i) = entry[K, S]{key, state}
 	s.index.add(hash, i)
+	return i
 }
 
 // sweep looks at the next two entries, and forgets those that owe nothing. What takes the place of one is
@@ -117,6 +125,14 @@ func (t *table[K, S]) sweep(s *shard[K, S], debt func(S) time.Duration) {
 			s.evictedDrained++
 			t.remove(s, i)
 		}
+	}
+}
+
+// shrink forgets one of the next entries. With the one that makeRoom forgets that is two for each new key, so
+// that a store whose bound was lowered gets there.
+func (t *table[K, S]) shrink(s *shard[K, S], debt func(S) time.Duration) {
+	if i := t.makeRoom(s, debt); i >= 0 {
+		t.fill(s, i)
 	}
 }
 
@@ -146,7 +162,7 @@ func (t *table[K, S]) makeRoom(s *shard[K, S], debt func(S) time.Duration) int {
 	}
 	s.evictedLive++
 	if t.evicted != nil {
-		t.evicted(hash, old.state, s.clock.latest)
+		t.evicted(Evicted[S]{hash, old.state, s.class(least), debt})
 	}
 	return least
 }
@@ -163,13 +179,40 @@ func (s *shard[K, S]) next() int {
 // remove takes entry i out and puts the last in its place.
 func (t *table[K, S]) remove(s *shard[K, S], i int) {
 	s.index.remove(t.hash(s.entries.at(i).key), i)
-	if last := s.entries.len - 1; i != last {
+	t.fill(s, i)
+}
+
+// fill puts the last entry in the place of i, which the index has no more.
+func (t *table[K, S]) fill(s *shard[K, S], i int) {
+	last := s.entries.len - 1
+	if i != last {
 		moved := s.entries.at(last)
 		s.index.renumber(t.hash(moved.key), last, i)
 		*s.entries.at(i) = *moved
+		s.setClass(i, s.class(last))
 	}
+	s.setClass(last, 0)
 	s.entries.pop()
 	t.keys.Add(-1)
+}
+
+// class returns the class of entry i.
+func (s *shard[K, S]) class(i int) Class {
+	if i < len(s.classes) {
+		return s.classes[i]
+	}
+	return 0
+}
+
+// setClass makes entry i one of class c. As long as all are of class 0 that takes no memory.
+func (s *shard[K, S]) setClass(i int, c Class) {
+	switch {
+	case i < len(s.classes):
+		s.classes[i] = c
+	case c != 0:
+		s.classes = append(s.classes, make([]Class, i+1-len(s.classes))...)
+		s.classes[i], s.plain = c, mixed
+	}
 }
 
 // Name returns the name of the limiter.

@@ -22,4 +22,7 @@ type Algorithm[S any] interface {
 	// Debt returns how long after now s will be what Fresh makes, 0 if it is
 	// already: then nothing is lost if s is forgotten.
 	Debt(s S, now time.Duration) time.Duration
+	// Owed returns how many thousandths of a unit s is ahead of the rate at now, of what counts in windows
+	// those that still count: what keys are compared by. 0 of what Fresh makes.
+	Owed(s S, now time.Duration) uint64
 }

@@ -80,16 +80,29 @@ func (l Leaky) Debt(s State, now time.Duration) time.Duration {
 	return l.duration(l.debt(s, now))
 }
 
-// Convert carries s, last charged under was, over to l after a change of the
-// limit at now. The debt stays the same time, rounded up to a tick, and is cut
-// to the largest burst of the limits that l shares states with. It is not
-// needed between limits that share states.
+// Owed implements Algorithm.
+func (l Leaky) Owed(s State, now time.Duration) uint64 {
+	thousandths, _ := l.owed(l.debt(s, now))
+	return thousandths
+}
+
+// Convert carries s, charged under was, over to l, which takes its place at now. What s owes stays the same number of units, rounded up to a tick, and is cut
+// to l's burst: of several limits with one rate that share states, l has to be the one with the largest. So over the change no
+// more passes than the larger of the two bursts and what the larger of the two rates gives; and a key that owed an hour
+// at a slow rate owes a moment at a fast one. It is not needed between limits that share states.
 func (l Leaky) Convert(s State, was Leaky, now time.Duration) State {
-	if was.debt(s, now) == 0 {
+	debt := was.debt(s, now)
+	if debt == 0 || l.cost == 0 {
 		return l.Fresh(now)
 	}
-	largest := Params{Cost: l.cost, Burst: l.ceiling(), Shift: l.shift}
-	return largest.Convert(s, was.shift, uint64(now))
+	high, low := bits.Mul64(debt, l.cost)
+	low, carry := bits.Add64(low, was.cost-1, 0)
+	owed := l.burst
+	if high += carry; high < was.cost {
+		quotient, _ := bits.Div64(high, low, was.cost)
+		owed = min(quotient, l.burst)
+	}
+	return State{TAT: l.ticks(now) + owed}
 }
 
 // quick is the bound below which a debt, or a number of units, times 1000 is
@@ -145,9 +158,6 @@ func (l *Leaky) debt(s State, now time.Duration) uint64 {
 	}
 	return debt
 }
-
-// ceiling returns the largest burst, in ticks, of those that share states.
-func (l *Leaky) ceiling() uint64 { return l.horizon - min(l.horizon, ClockSlack<<(l.shift&63)) }
 
 // ticks returns a point in time, modulo 2^64. The mask spares the code that Go
 // needs for shifts above 63.

@@ -195,7 +195,8 @@ func TestLeakySharedDebtIsNotForgiven(t *testing.T) {
 
 func TestLeakyConvert(t *testing.T) {
 	slow, fast, fine := leaky(t, "1r/s", 9, 9), leaky(t, "10r/s", 9, 9), leaky(t, "99999989r/s", 9, 9)
-	shared := sharing(t, limit.LeakySpec{Rate: requests(t, "10r/s"), Burst: 9}, limit.LeakySpec{Rate: requests(t, "1r/h"), Burst: 0})[0]
+	small := leaky(t, "1r/s", 2, 2)
+	shared := sharing(t, limit.LeakySpec{Rate: requests(t, "10r/s"), Burst: 9}, limit.LeakySpec{Rate: requests(t, "1r/h"), Burst: 0})
 	const now = -time.Hour
 	tests := []struct {
 		name    string
@@ -205,11 +206,13 @@ func TestLeakyConvert(t *testing.T) {
 	}{
 		{"as it was", slow, slow, 7, 7 * time.Second},
 		{"idle", slow, fast, 0, 0},
-		{"slower", fast, slow, 7, 700 * ms},
-		{"faster", slow, fast, 7, time.Second}, // cut to the burst
-		{"shared with a larger burst", slow, shared, 7, 7 * time.Second},
-		{"finer ticks", slow, fine, 1, 101},
-		{"coarser ticks", fine, slow, 3, 31}, // 30.000003
+		{"slower", fast, slow, 7, 7 * time.Second},
+		{"faster", slow, fast, 7, 700 * ms},
+		{"a smaller burst", slow, small, 7, 3 * time.Second},
+		{"shared with a slower one", slow, shared[0], 7, 700 * ms},
+		{"shared with a faster one", slow, shared[1], 7, time.Hour},
+		{"finer ticks", slow, fine, 1, 11}, // 10.0000011
+		{"coarser ticks", fine, slow, 3, 3 * time.Second},
 		{"removed", slow, limit.Leaky{}, 7, 0},
 	}
 	for _, tt := range tests {

@@ -5,6 +5,14 @@ import (
 	"time"
 )
 
+// thousandths returns n units in thousandths, at most 2^64-1.
+func thousandths(n uint64) uint64 {
+	if n > math.MaxUint64/1000 {
+		return math.MaxUint64
+	}
+	return n * 1000
+}
+
 // until returns end - now, and the longest duration where that overflows. now
 // must be at most end.
 func until(end, now time.Duration) time.Duration {

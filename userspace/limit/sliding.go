@@ -112,6 +112,18 @@ func (l Sliding) Debt(s SlidingState, now time.Duration) time.Duration {
 	return l.reset(l.current(s, now), now)
 }
 
+// Owed implements Algorithm.
+func (l Sliding) Owed(s SlidingState, now time.Duration) uint64 {
+	return thousandths(l.used(l.current(s, now), now))
+}
+
+// Convert carries s, charged under was, over to l, which takes its place and has the same time: no more units count than
+// l could have let pass.
+func (l Sliding) Convert(s SlidingState, _ Sliding, _ time.Duration) SlidingState {
+	s.Curr, s.Prev = min(s.Curr, l.count), min(s.Prev, l.count)
+	return s
+}
+
 func (s SlidingState) idle() bool { return s.Curr == 0 && s.Prev == 0 }
 
 // current returns s in the period that now is in.
@@ -129,13 +141,18 @@ func (l Sliding) current(s SlidingState, now time.Duration) SlidingState {
 
 // free returns how many units fit into s, which is current.
 func (l Sliding) free(s SlidingState, now time.Duration) uint64 {
+	return l.count - min(l.used(s, now), l.count)
+}
+
+// used returns the estimate of s, which is current.
+func (l Sliding) used(s SlidingState, now time.Duration) uint64 {
 	used := s.Curr
 	if s.Prev != 0 {
 		high, low := bits.Mul64(s.Prev, l.left(s, now))
 		faded, _ := bits.Div64(high, low, uint64(l.per)) // left is at most per
 		used += min(faded, math.MaxUint64-used)
 	}
-	return l.count - min(used, l.count)
+	return used
 }
 
 // left returns how long, in ns, the current period lasts. A now before it is

@@ -2,9 +2,9 @@ package ruleset
 
 // count counts what became of a request.
 func (s *Set) count(d *Decision) {
-	s.requests.Add(1)
+	s.life.requests.Add(1)
 	if d.exempt {
-		s.exempted.Add(1)
+		s.life.exempted.Add(1)
 	}
 	for _, span := range d.spans {
 		d.countRule(span)
@@ -12,7 +12,7 @@ func (s *Set) count(d *Decision) {
 	for i := range d.Skipped {
 		k := &d.Skipped[i]
 		k.rule.tally.add(k.Why.outcome())
-		k.zone.tally.add(k.Why.outcome())
+		k.zone.record.tally.add(k.Why.outcome())
 	}
 }
 
@@ -30,7 +30,7 @@ func (d *Decision) countRule(s span) {
 	for i := range limits {
 		o := limits[i].outcome(charged)
 		most = max(most, o)
-		limits[i].use.zone.tally.add(s.rule.counted(o))
+		limits[i].use.zone.record.tally.add(s.rule.counted(o))
 	}
 	s.rule.tally.add(s.rule.counted(most))
 }

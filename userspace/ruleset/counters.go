@@ -23,7 +23,7 @@ type Counts struct {
 	Spared uint64
 }
 
-// Counters is what a Set counted since it was made. No number goes back but Keys.
+// Counters is what a Set counted since it was made, and a Live since the first one was. No number goes back but Keys.
 type Counters struct {
 	Requests uint64 // all that Decide was called for
 	Exempt   uint64 // of clients that the http section allows
@@ -95,25 +95,31 @@ func (w Why) outcome() outcome {
 // Counters returns what was counted so far. Requests that are decided at the same
 // time may be in some of the numbers and not yet in others.
 func (s *Set) Counters() Counters {
-	c := Counters{Requests: s.requests.Load(), Exempt: s.exempted.Load()}
+	c := Counters{Requests: s.life.requests.Load(), Exempt: s.life.exempted.Load()}
 	for _, r := range s.rules {
 		c.Rules = append(c.Rules, RuleCounters{r.name, r.tally.counts()})
 	}
 	for _, z := range s.zones {
-		c.Zones = append(c.Zones, ZoneCounters{Zone: z.name, Counts: z.tally.counts(), Keyed: z.keyed()})
+		c.Zones = append(c.Zones, ZoneCounters{Zone: z.name, Counts: z.record.tally.counts(), Keyed: z.keyed()})
 	}
 	return c
 }
 
 // keyed returns what the zone's stores counted together.
-func (z *zone) keyed() (sum keyed.Counters) {
+func (z *zone) keyed() keyed.Counters {
+	sum := z.record.past
 	for _, s := range z.stores {
-		c := s.Counters()
-		sum.Keys += c.Keys
-		sum.Allowed += c.Allowed
-		sum.Refused += c.Refused
-		sum.EvictedDrained += c.EvictedDrained
-		sum.EvictedLive += c.EvictedLive
+		sum = plus(sum, s.Counters())
 	}
 	return sum
+}
+
+func plus(a, b keyed.Counters) keyed.Counters {
+	return keyed.Counters{
+		Keys:           a.Keys + b.Keys,
+		Allowed:        a.Allowed + b.Allowed,
+		Refused:        a.Refused + b.Refused,
+		EvictedDrained: a.EvictedDrained + b.EvictedDrained,
+		EvictedLive:    a.EvictedLive + b.EvictedLive,
+	}
 }

@@ -1,6 +1,8 @@
 package ruleset
 
 import (
+	"math"
+	"math/bits"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
@@ -71,12 +73,24 @@ func (d *Decision) add(r *rule, u *use) (why Why) {
 	d.buf = appendKey(d.buf, z.parts, d.texts, z.client(d.Client))
 	key := text(d.buf[from:])
 	b := &u.bounds[quota]
-	d.charges = append(d.charges, keyed.Charge[keyed.Key]{Limiter: b.limiter, Key: keyed.KeyOf(key), N: u.cost, DryRun: r.group})
+	d.charges = append(d.charges, keyed.Charge[keyed.Key]{Limiter: b.limiter, Key: keyed.KeyOf(key), N: d.cost(u), DryRun: r.group})
 	d.Limits = append(d.Limits, Applied{
-		Rule: r.name, Zone: z.name, DryRun: r.group != 0, Quota: b.quota, Window: b.window,
+		Rule: r.name, Zone: z.name, DryRun: r.group != 0, Override: n + 1, Quota: b.quota, Window: b.window,
 		key: key, use: u, limiter: b.limiter,
 	})
 	return ""
+}
+
+// cost returns how many units of u the request takes.
+func (d *Decision) cost(u *use) uint64 {
+	if d.view.Units <= 1 || u.zone.algorithm == config.Concurrent {
+		return u.cost
+	}
+	over, units := bits.Mul64(u.cost, d.view.Units)
+	if over > 0 {
+		return math.MaxUint64
+	}
+	return units
 }
 
 // ask charges the request to its limits, or to none.
@@ -95,7 +109,7 @@ func (d *Decision) peek(now time.Duration) {
 	d.Allowed = true
 	for i := range d.Limits {
 		a := &d.Limits[i]
-		a.Result = a.limiter.Peek(d.charges[i].Key, a.use.cost, now)
+		a.Result = a.limiter.Peek(d.charges[i].Key, d.charges[i].N, now)
 		d.Allowed = d.Allowed && (a.DryRun || a.Result.Allowed)
 	}
 }

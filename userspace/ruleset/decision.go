@@ -34,12 +34,14 @@ type Decision struct {
 	// why it is this address. Invalid if it is not known.
 	Client     netip.Addr
 	ClientFrom clientip.Reason
+	// ClientHop is which value of the field that told Client it is, 1 for the rightmost; 0 for the peer.
+	ClientHop int
 	// Limits are the limits that were asked, in order.
 	Limits []Applied
 	// Skipped are the limits of the rules that were not asked, in order.
 	Skipped []Skipped
 
-	set     *Set
+	life    *life
 	exempt  bool
 	view    view
 	texts   []string // of the parts of a key
@@ -56,6 +58,8 @@ type Applied struct {
 	Rule, Zone string
 	// DryRun reports that the rule only counts.
 	DryRun bool
+	// Override is which override of the zone the key has, 1 for the first of the file; 0 for none.
+	Override int
 	// Quota is the rate as it was written, "10r/s"; empty for requests at a time.
 	Quota string
 	// Window is the time in which an idle key is given Result.Limit requests; 0
@@ -68,6 +72,15 @@ type Applied struct {
 	key     string // a view of the decision's buffer
 	use     *use
 	limiter keyed.Limiter[keyed.Key]
+}
+
+// Rules returns the names of the rules that the request matched, in the order of the file, those without limits too.
+func (d *Decision) Rules() []string {
+	names := make([]string, len(d.spans))
+	for i, s := range d.spans {
+		names[i] = s.rule.name
+	}
+	return names
 }
 
 // AppendKey appends the key that was charged, in the form of package clientip.
@@ -113,9 +126,9 @@ func (d *Decision) Release(now time.Duration) {
 // does as well: it is for those who know that nobody else has d.
 func (d *Decision) Free(now time.Duration) {
 	d.Release(now)
-	if set := d.set; set != nil {
+	if life := d.life; life != nil {
 		d.reset()
-		set.pool.Put(d)
+		life.pool.Put(d)
 	}
 }
 

@@ -45,7 +45,7 @@ func with(r *ruleset.Request, name, value string) *ruleset.Request {
 }
 
 // passes returns how many of n requests at now are allowed. They end at once.
-func passes(s *ruleset.Set, r *ruleset.Request, n int, now time.Duration) int {
+func passes(s ruleset.Decider, r *ruleset.Request, n int, now time.Duration) int {
 	passed := 0
 	for range n {
 		d := s.Decide(r, now)

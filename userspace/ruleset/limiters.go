@@ -1,8 +1,10 @@
 package ruleset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
@@ -71,15 +73,21 @@ func (z *zone) compile() ([]limit.Leaky, error) {
 	return limit.CompileLeaky(specs)
 }
 
+// widest returns, of the limits of all uses, those of the one with the largest burst, which has the others' in it.
+func (z *zone) widest(limits []limit.Leaky) []limit.Leaky {
+	byBurst := func(a, b *use) int { return cmp.Compare(a.burst, b.burst) }
+	i := slices.Index(z.uses, slices.MaxFunc(z.uses, byBurst))
+	return limits[i*len(z.quotas):][:len(z.quotas)]
+}
+
 func (z *zone) leaky() ([][]keyed.Limiter[keyed.Key], error) {
 	limits, err := z.compile()
 	if err != nil {
 		return nil, err
 	}
-	store := keyed.New[keyed.Key](limits[0], z.keys)
-	z.stores = append(z.stores, store)
+	store := storeFor[limit.State](z, onlyStore, z.widest(limits), z.from)
 	return spread(z, func(use, quota int) *keyed.Store[keyed.Key, limit.State, limit.Leaky] {
-		return store.With(limits[use*len(z.quotas)+quota])
+		return store.OfClass(keyed.Class(quota), limits[use*len(z.quotas)+quota])
 	}), nil
 }
 
@@ -89,11 +97,29 @@ func (z *zone) sketch() ([][]keyed.Limiter[keyed.Key], error) {
 	if err != nil {
 		return nil, err
 	}
-	tiers := sketch.NewLimiter(limits[0], sketch.Options[keyed.Key]{Keys: z.keys})
-	z.stores = append(z.stores, tiers)
+	var tiers *sketch.Limiter[keyed.Key]
+	if was, ok := z.was[onlyStore].(*sketch.Limiter[keyed.Key]); ok {
+		tiers = was.Succeed(z.widest(limits), z.from)
+	} else {
+		tiers = sketch.NewClasses(z.widest(limits), sketch.Options[keyed.Key]{Keys: z.keys})
+	}
+	z.stores[onlyStore] = tiers
 	return spread(z, func(use, quota int) *sketch.Limiter[keyed.Key] {
-		return tiers.With(limits[use*len(z.quotas)+quota])
+		return tiers.OfClass(keyed.Class(quota), limits[use*len(z.quotas)+quota])
 	}), nil
+}
+
+// storeFor returns the store of z with that name, for keys of those classes. It has the keys of the store that z had
+// before, whose classes are now what from says.
+func storeFor[S any, A limit.Algorithm[S]](z *zone, name storeName, classes []A, from []keyed.Class) *keyed.Store[keyed.Key, S, A] {
+	var store *keyed.Store[keyed.Key, S, A]
+	if was, ok := z.was[name].(*keyed.Store[keyed.Key, S, A]); ok {
+		store = was.Succeed(classes, from)
+	} else {
+		store = keyed.NewClasses[keyed.Key](classes, z.keys)
+	}
+	z.stores[name] = store
+	return store
 }
 
 func (z *zone) fixed() ([][]keyed.Limiter[keyed.Key], error) {
@@ -114,17 +140,16 @@ func (z *zone) sliding() ([][]keyed.Limiter[keyed.Key], error) {
 
 // inWindows is spread for limits that count in windows: one for each quota. Only those with windows of
 // one length can share a store, as the others would forget keys whose window is not over. No key is in two
-// of the stores, as it has one quota.
+// of the stores, as it has one quota. The classes of all of them are the quotas.
 func inWindows[S any, A limit.Algorithm[S]](z *zone, limits []A) [][]keyed.Limiter[keyed.Key] {
 	stores := map[time.Duration]*keyed.Store[keyed.Key, S, A]{}
-	for i, q := range z.quotas {
+	for _, q := range z.quotas {
 		if stores[q.Per] == nil {
-			stores[q.Per] = keyed.New[keyed.Key](limits[i], z.keys)
-			z.stores = append(z.stores, stores[q.Per])
+			stores[q.Per] = storeFor[S](z, storeName(q.Per), limits, z.from)
 		}
 	}
 	return spread(z, func(_, quota int) *keyed.Store[keyed.Key, S, A] {
-		return stores[z.quotas[quota].Per].With(limits[quota])
+		return stores[z.quotas[quota].Per].OfClass(keyed.Class(quota), limits[quota])
 	})
 }
 
@@ -134,8 +159,13 @@ func (z *zone) slots() ([][]keyed.Limiter[keyed.Key], error) {
 			return nil, errors.New("0 requests at a time would let nothing pass; use 1 or more")
 		}
 	}
-	slots := keyed.NewSlots(z.quotas[0].slots, z.keys)
-	z.stores = append(z.stores, slots)
+	var slots *keyed.Slots[keyed.Key]
+	if was, ok := z.was[onlyStore].(*keyed.Slots[keyed.Key]); ok {
+		slots = was.Succeed(z.quotas[0].slots)
+	} else {
+		slots = keyed.NewSlots(z.quotas[0].slots, z.keys)
+	}
+	z.stores[onlyStore] = slots
 	return spread(z, func(_, quota int) *keyed.Slots[keyed.Key] { return slots.With(z.quotas[quota].slots) }), nil
 }
 
@@ -143,16 +173,30 @@ func (z *zone) nginx() ([][]keyed.Limiter[keyed.Key], error) {
 	if len(z.quotas) > 1 {
 		return nil, errors.New("algorithm nginx has one rate for all keys; leave out the overrides, or use leaky")
 	}
-	r, err := nginx.RateOf(z.quotas[0].Count, z.quotas[0].Per)
+	r, err := nginxRate(z.quotas[0].Quota)
 	if err != nil {
 		return nil, err
 	}
-	same, err := nginx.NewZone(r, nginx.Options[keyed.Key]{Name: z.keys.Name, MaxKeys: z.keys.MaxKeys})
-	if err != nil {
+	var same *nginx.Zone[keyed.Key]
+	if was, ok := z.was[onlyStore].(*nginx.Zone[keyed.Key]); ok {
+		same = was.Succeed(r)
+	} else if same, err = nginx.NewZone(r, nginx.Options[keyed.Key]{Name: z.keys.Name, MaxKeys: z.keys.MaxKeys}); err != nil {
 		return nil, err
 	}
-	z.stores = append(z.stores, same)
+	z.stores[onlyStore] = same
 	return spread(z, func(use, _ int) *nginx.Limiter[keyed.Key] {
 		return same.Limiter(z.uses[use].burst, z.uses[use].delay)
 	}), nil
+}
+
+// perThousand is the time of a quota of nginx that Scale made: its count is in nginx's own unit, thousandths of
+// a request a second.
+const perThousand = 1000 * time.Second
+
+// nginxRate returns what nginx keeps of a rate.
+func nginxRate(q config.Quota) (nginx.Rate, error) {
+	if q.Per == perThousand {
+		return nginx.Rate(q.Count), nil
+	}
+	return nginx.RateOf(q.Count, q.Per)
 }

@@ -18,11 +18,12 @@ type rule struct {
 	group int
 	// more says that the rules behind it are looked at too.
 	more  bool
-	tally tally
+	tally *tally
 }
 
 // use is a zone as a rule uses it.
 type use struct {
+	rule *rule
 	zone *zone
 	// burst and delay are as in config.Use.
 	burst, delay uint64
@@ -32,9 +33,10 @@ type use struct {
 
 // newRule returns the rule that is the i-th of the file. Its limits are among the uses
 // of their zones, who set their bounds.
-func newRule(c config.Rule, i int, zones []*zone) (*rule, error) {
+func newRule(c config.Rule, i int, zones []*zone, tally *tally) (*rule, error) {
 	r := &rule{
-		name:   cmp.Or(c.Name, fmt.Sprintf("rule %d", i+1)),
+		name:   nameOf(c, i),
+		tally:  tally,
 		match:  newMatch(c.Match),
 		status: cmp.Or(c.Status, config.DefaultStatus),
 		more:   c.Continue,
@@ -47,9 +49,12 @@ func newRule(c config.Rule, i int, zones []*zone) (*rule, error) {
 			return nil, fmt.Errorf("%s: limit %d uses zone %d of %d, counted from 0", r.name, j+1, written.Zone, len(zones))
 		}
 		z := zones[written.Zone]
-		u := &use{zone: z, burst: written.Burst, delay: written.Delay, cost: max(written.Cost, 1)}
+		u := &use{rule: r, zone: z, burst: written.Burst, delay: written.Delay, cost: max(written.Cost, 1)}
 		z.uses = append(z.uses, u)
 		r.uses = append(r.uses, u)
 	}
 	return r, nil
 }
+
+// nameOf returns the name of the rule that is the i-th of the file.
+func nameOf(c config.Rule, i int) string { return cmp.Or(c.Name, fmt.Sprintf("rule %d", i+1)) }

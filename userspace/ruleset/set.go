@@ -2,12 +2,12 @@ package ruleset
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/keyed"
 )
 
 // Set is the rules of an http section and the states of its zones. All methods
@@ -17,23 +17,25 @@ type Set struct {
 	allow   values // of clients, as values of a key that is an ip
 	rules   []*rule
 	zones   []*zone
-
-	pool               sync.Pool // of *Decision
-	requests, exempted atomic.Uint64
+	life    *life
 }
 
 // New returns the rules of h, every key being one never seen. It returns an error
 // that names the rule or zone, for a limit that cannot be kept, a key that cannot be made, or a field whose
 // header anybody could forge.
-func New(h config.HTTP) (*Set, error) { return newSet(h, 0) }
+func New(h config.HTTP) (*Set, error) { return newSet(h, 0, nil) }
 
 // NewSerial is New for decisions of one goroutine that can be repeated: which keys a full zone forgets depends
 // on the requests alone, and not on a seed as well; but for algorithm sketch.
-func NewSerial(h config.HTTP) (*Set, error) { return newSet(h, 1) }
+func NewSerial(h config.HTTP) (*Set, error) { return newSet(h, 1, nil) }
 
-// newSet returns the rules of h, whose zones have so many locks, or as many as suit them if 0.
-func newSet(h config.HTTP, shards int) (*Set, error) {
-	s := &Set{allow: values{parts: []part{{kind: config.KeyIP}}}}
+// newSet returns the rules of h, whose zones have so many locks, or as many as suit them if 0. If was is not nil, they are
+// to take its place, and share with it the states of keys and what was counted.
+func newSet(h config.HTTP, shards int, was *Set) (*Set, error) {
+	s := &Set{allow: values{parts: []part{{kind: config.KeyIP}}}, life: newLife()}
+	if was != nil {
+		s.life = was.life
+	}
 	var err error
 	s.clients, err = clientip.New(clientip.Options{
 		Header:         h.ClientIP.Header,
@@ -51,7 +53,7 @@ func newSet(h config.HTTP, shards int) (*Set, error) {
 			return nil, fmt.Errorf("allow: %w", err)
 		}
 	}
-	if err := s.addZones(h, shards); err != nil {
+	if err := s.addZones(h, shards, was); err != nil {
 		return nil, err
 	}
 	if err := s.addRules(h.Rules); err != nil {
@@ -60,13 +62,15 @@ func newSet(h config.HTTP, shards int) (*Set, error) {
 	return s, nil
 }
 
-func (s *Set) addZones(h config.HTTP, shards int) error {
+func (s *Set) addZones(h config.HTTP, shards int, was *Set) error {
 	for _, c := range h.Zones {
 		z, err := newZone(c, h.ClientIP)
 		if err != nil {
 			return err
 		}
 		z.keys.Shards = shards
+		z.record = s.life.zone(z.name)
+		z.succeed(was.zone(z.name))
 		s.zones = append(s.zones, z)
 	}
 	return nil
@@ -74,8 +78,11 @@ func (s *Set) addZones(h config.HTTP, shards int) error {
 
 // addRules adds the rules, and limiters to the zones that they use.
 func (s *Set) addRules(rules []config.Rule) error {
+	times := map[string]int{}
 	for i, c := range rules {
-		r, err := newRule(c, i, s.zones)
+		name := nameOf(c, i)
+		r, err := newRule(c, i, s.zones, s.life.rule(name, times[name]))
+		times[name]++
 		if err != nil {
 			return err
 		}
@@ -95,11 +102,21 @@ func (s *Set) addRules(rules []config.Rule) error {
 // The caller calls Release, or Free, when the response has ended, whatever the
 // decision was.
 func (s *Set) Decide(r *Request, now time.Duration) *Decision {
+	d, _ := s.decide(r, now)
+	return d
+}
+
+// decide is Decide. It reports false, and has done nothing, if rules that take the place of s have begun to decide about one
+// of the keys.
+func (s *Set) decide(r *Request, now time.Duration) (*Decision, bool) {
 	d := s.look(r)
 	d.ask(now)
+	if !d.Allowed && keyed.Superseded(d.charges) {
+		return d, false
+	}
 	d.conclude()
 	s.count(d)
-	return d
+	return d, true
 }
 
 // Explain returns what Decide would, and changes and counts nothing. Where it refuses, limits that
@@ -113,13 +130,13 @@ func (s *Set) Explain(r *Request, now time.Duration) *Decision {
 
 // look returns a decision that knows which limits to ask.
 func (s *Set) look(r *Request) *Decision {
-	d, _ := s.pool.Get().(*Decision)
+	d, _ := s.life.pool.Get().(*Decision)
 	if d == nil {
 		d = new(Decision)
 	}
-	d.set = s
+	d.life = s.life
 	client := s.clients.Client(r.Peer, r.Header)
-	d.Client, d.ClientFrom = client.Addr, client.Reason
+	d.Client, d.ClientFrom, d.ClientHop = client.Addr, client.Reason, client.Hop
 	d.view = view{r, canonicalHost(r.Host), canonicalPath(r.Path), client.Addr}
 	if d.exempt = s.allows(d); !d.exempt {
 		d.applyAll(s.rules)
@@ -136,4 +153,16 @@ func (s *Set) allows(d *Decision) bool {
 	var n int
 	n, d.buf = s.allow.find(nil, d.Client, d.buf)
 	return n >= 0
+}
+
+// zone returns the zone of that name, nil if there is none.
+func (s *Set) zone(name string) *zone {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.zones, func(z *zone) bool { return z.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.zones[i]
 }

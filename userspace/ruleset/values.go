@@ -61,6 +61,17 @@ func (v *values) table(bits int) map[string]int {
 	return v.tables[i].first
 }
 
+// place returns the place of the value that is key, whose prefix is of bits.
+func (v *values) place(bits int, key string) (int, bool) {
+	for i := range v.tables {
+		if v.tables[i].bits == bits {
+			place, has := v.tables[i].first[key]
+			return place, has
+		}
+	}
+	return 0, false
+}
+
 // canonical returns s as read has the texts of the part.
 func (p *part) canonical(s string) string {
 	switch {

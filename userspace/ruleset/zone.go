@@ -3,6 +3,7 @@ package ruleset
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/big"
 	"net/netip"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/keyed"
-	"github.com/headgate/headgate/userspace/limit/nginx"
 )
 
 // zone is a key, and what each of its values may do.
@@ -25,9 +25,30 @@ type zone struct {
 	algorithm  config.Algorithm
 	keys       keyed.Options[keyed.Key]
 	uses       []*use
-	// stores have the states of the keys, each key in one of them. None if no rule uses the zone.
-	stores []interface{ Counters() keyed.Counters }
-	tally  tally
+	// stores have the states of the keys, each key in one of them: that of windows of a length by that, others at 0.
+	// None if no rule has used the zone yet.
+	stores map[storeName]store
+	// was are the stores that the zone had before, of the same keys and algorithm, and what has become of
+	// the quotas that it had; nil if it had none.
+	was    map[storeName]store
+	from   []keyed.Class
+	record *record
+}
+
+// storeName is the length of the windows that a store is for, or onlyStore.
+type storeName time.Duration
+
+// onlyStore is the store of all keys, where they are not in windows.
+const onlyStore storeName = 0
+
+// store is what a zone needs of a limiter beside what it needs to decide.
+type store interface {
+	Counters() keyed.Counters
+	Settle()
+	SetMaxKeys(n int)
+	Forget(key keyed.Key) bool
+	Owner(key keyed.Key, now time.Duration) keyed.Owner[keyed.Key]
+	Top(n int, now time.Duration) []keyed.Owner[keyed.Key]
 }
 
 // quota is what a key may do.
@@ -58,6 +79,7 @@ func newZone(c config.Zone, ip config.ClientIP) (*zone, error) {
 		quotas:    []quota{{c.Quota, c.Slots}},
 		algorithm: cmp.Or(c.Algorithm, config.Leaky),
 		keys:      keyed.Options[keyed.Key]{Name: c.Name, MaxKeys: c.MaxKeys},
+		stores:    map[storeName]store{},
 	}
 	for i, value := range c.Allow {
 		if err := z.exempt.add(value, i); err != nil {
@@ -67,8 +89,14 @@ func newZone(c config.Zone, ip config.ClientIP) (*zone, error) {
 	if err := z.override(c.Overrides); err != nil {
 		return nil, fmt.Errorf("zone %q: overrides: %w", z.name, err)
 	}
+	if len(z.quotas) > maxQuotas {
+		return nil, fmt.Errorf("zone %q: overrides: %d different limits; use at most %d", z.name, len(z.quotas)-1, maxQuotas-1)
+	}
 	return z, nil
 }
+
+// maxQuotas is how many quotas a zone may have: each is a keyed.Class.
+const maxQuotas = math.MaxUint16
 
 // override notes which keys have another quota. Overrides with the same quota have the same limit.
 func (z *zone) override(overrides []config.Override) error {
@@ -92,6 +120,7 @@ func (z *zone) override(overrides []config.Override) error {
 // bind makes the zone's limiters and gives each of its uses its own.
 func (z *zone) bind() error {
 	if len(z.uses) == 0 {
+		z.stores = z.was // for when it is used again
 		return nil
 	}
 	limiters, err := z.newLimiters()
@@ -117,8 +146,8 @@ func (z *zone) window(q quota, u *use) time.Duration {
 	}
 	count, per := q.Count, q.Per
 	if z.algorithm == config.Nginx {
-		if kept, err := nginx.RateOf(count, per); err == nil {
-			count, per = uint64(kept), 1000*time.Second // what it keeps of the rate
+		if kept, err := nginxRate(q.Quota); err == nil {
+			count, per = uint64(kept), perThousand // what it keeps of the rate
 		}
 	}
 	n := new(big.Int).SetUint64(u.burst)

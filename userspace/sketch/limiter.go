@@ -40,15 +40,14 @@ type Options[K comparable] struct {
 type Limiter[K comparable] struct {
 	*tiers[K]
 	leaky limit.Leaky
+	light time.Duration // what a key may owe in the first tier
 	exact *keyed.Store[K, limit.State, limit.Leaky]
 }
 
 // tiers is what limiters of the same keys share.
 type tiers[K comparable] struct {
-	lines []line        // each is guarded by the lock of the keys that it is for
-	shift int           // of a hash, to the number of its line
-	first limit.Leaky   // finds the same Debt as the others that share the states
-	light time.Duration // what a key may owe in the first tier
+	lines []line // each is guarded by the lock of the keys that it is for
+	shift int    // of a hash, to the number of its line
 
 	tallies [keyed.MostShards]tally // by the upper bits of a hash
 }
@@ -65,16 +64,24 @@ func (t *tiers[K]) tallyOf(hash uint64) *tally { return &t.tallies[hash>>57] }
 
 // NewLimiter returns a limiter of keys by l.
 func NewLimiter[K comparable](l limit.Leaky, o Options[K]) *Limiter[K] {
-	exact := keyed.New[K](l, o.Keys)
+	return NewClasses([]limit.Leaky{l}, o)
+}
+
+// NewClasses is NewLimiter for keys of several classes, as keyed.NewClasses has them. Those of classes above MostLight have
+// exact buckets only.
+func NewClasses[K comparable](classes []limit.Leaky, o Options[K]) *Limiter[K] {
+	exact := keyed.NewClasses[K](classes, o.Keys)
 	n := o.lines()
 	t := &tiers[K]{
 		lines: make([]line, n),
 		shift: 64 - bits.Len(uint(n-1)),
-		first: l,
-		light: lightOf(l),
 	}
 	exact.OnEvict(t.demote)
-	return &Limiter[K]{t, l, exact}
+	exact.OnCarry(func(lock uint64, carry func(limit.State, keyed.Class) (limit.State, keyed.Class)) {
+		each := len(t.lines) / exact.Locks()
+		t.carry(t.lines[int(lock)*each:][:each], carry)
+	})
+	return &Limiter[K]{t, classes[0], lightOf(classes[0]), exact}
 }
 
 // lightOf returns half of what an idle key may owe at once, at least what one unit costs.
@@ -88,8 +95,54 @@ func lightOf(l limit.Leaky) time.Duration {
 
 // With returns a limiter of the same keys by another limit, made together with l by limit.CompileLeaky.
 func (l *Limiter[K]) With(leaky limit.Leaky) *Limiter[K] {
-	return &Limiter[K]{l.tiers, leaky, l.exact.With(leaky)}
+	return l.OfClass(l.exact.Class(), leaky)
 }
+
+// OfClass returns a limiter of the same keys by another limit, for those of a class.
+func (l *Limiter[K]) OfClass(c keyed.Class, leaky limit.Leaky) *Limiter[K] {
+	return &Limiter[K]{l.tiers, leaky, lightOf(leaky), l.exact.OfClass(c, leaky)}
+}
+
+// Succeed returns a limiter that takes the place of l and of those that it shares keys with, as keyed.Store.Succeed has it.
+// The first tier stays as large as it is.
+func (l *Limiter[K]) Succeed(classes []limit.Leaky, from []keyed.Class) *Limiter[K] {
+	return &Limiter[K]{l.tiers, classes[0], lightOf(classes[0]), l.exact.Succeed(classes, from)}
+}
+
+// Settle is keyed.Store.Settle.
+func (l *Limiter[K]) Settle() { l.exact.Settle() }
+
+// SetMaxKeys changes how many exact buckets there are at most.
+func (l *Limiter[K]) SetMaxKeys(n int) { l.exact.SetMaxKeys(n) }
+
+// Forget makes key one that was never seen, and reports whether something was known of it.
+func (l *Limiter[K]) Forget(key K) bool {
+	p := l.Place(key)
+	p.Lock.Lock()
+	c := l.lineOf(p.Hash).find(p.Hash)
+	if c != nil {
+		*c = cell{}
+	}
+	p.Lock.Unlock()
+	return l.exact.Forget(key) || c != nil
+}
+
+// Owner returns what key owes.
+func (l *Limiter[K]) Owner(key K, now time.Duration) keyed.Owner[K] {
+	p := l.Place(key)
+	p.Lock.Lock()
+	defer p.Lock.Unlock()
+	c := l.lineOf(p.Hash).find(p.Hash)
+	if c == nil {
+		return l.exact.OwnerAt(key, p, now)
+	}
+	at := l.exact.Time(p, now)
+	state := l.exact.Recast(c.state, c.class(), at)
+	return keyed.Owner[K]{Key: key, Owed: l.leaky.Owed(state, at), Debt: l.leaky.Debt(state, at)}
+}
+
+// Top returns the keys that owe most, at most n, of those in the second tier: of what is in the first nobody knows the key.
+func (l *Limiter[K]) Top(n int, now time.Duration) []keyed.Owner[K] { return l.exact.Top(n, now) }
 
 // lines returns the number of lines, which has to be at least that of the locks.
 func (o Options[K]) lines() int {
@@ -106,6 +159,9 @@ func (l *Limiter[K]) Take(key K, n uint64, now time.Duration) limit.Result {
 	p := l.Place(key)
 	p.Lock.Lock()
 	defer p.Lock.Unlock()
+	if !l.exact.Admits(p, now) {
+		return keyed.SupersededResult(l.exact.Name())
+	}
 	r := l.charge(key, p, n, now)
 	if !r.Allowed {
 		l.tallyOf(p.Hash).refused.Add(1)
@@ -152,6 +208,9 @@ func (l *Limiter[K]) Place(key K) keyed.Place { return l.exact.Place(key) }
 
 // Ask implements keyed.Part.
 func (l *Limiter[K]) Ask(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
+	if !l.exact.Admits(p, now) {
+		return keyed.SupersededResult(l.exact.Name())
+	}
 	r := l.Look(key, p, n, now)
 	if !r.Allowed {
 		l.tallyOf(p.Hash).refused.Add(1)
@@ -162,8 +221,9 @@ func (l *Limiter[K]) Ask(key K, p keyed.Place, n uint64, now time.Duration) limi
 // Look implements keyed.Part.
 func (l *Limiter[K]) Look(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
 	if c := l.lineOf(p.Hash).find(p.Hash); c != nil {
-		state := c.state
-		return l.take(&state, n, l.exact.Time(p, now)).WithUndo(0, 0) // nothing was charged
+		at := l.exact.Time(p, now)
+		state := l.exact.Recast(c.state, c.class(), at)
+		return l.take(&state, n, at).WithUndo(0, 0) // nothing was charged
 	}
 	return l.exact.Look(key, p, n, now)
 }

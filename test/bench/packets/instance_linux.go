@@ -58,7 +58,7 @@ func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
 			return err
 		}
 	}
-	if err := policymap.New(in.coll.Maps[bpf.MapConfigs], inner).Store(config); err != nil {
+	if err := policymap.New(in.coll.Maps[bpf.MapConfigs], inner, "").Store(config); err != nil {
 		return err
 	}
 	rules := slices.Clone(s.rules)

@@ -60,7 +60,10 @@ func (l *Limiter[K]) Counters() keyed.Counters { return l.zone.Counters() }
 
 // Place implements keyed.Part.
 func (l *Limiter[K]) Place(key K) keyed.Place {
-	z := l.zone
+	return l.zone.place(key)
+}
+
+func (z *keys[K]) place(key K) keyed.Place {
 	return keyed.Place{Lock: &z.mu, Order: z.order, Hash: maphash.Comparable(z.seed, key)}
 }
 
@@ -77,6 +80,9 @@ func (l *Limiter[K]) Look(key K, p keyed.Place, n uint64, now time.Duration) lim
 // here on, by other limits than the last as one that was charged nothing at time 0.
 func (l *Limiter[K]) Ask(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
 	z, ms := l.zone, ticks(now)
+	if !z.enter() {
+		return keyed.SupersededResult(z.name)
+	}
 	i := z.nodes.find(key, uint32(p.Hash))
 	if i != 0 {
 		z.nodes.touch(i)
@@ -116,6 +122,9 @@ func (l *Limiter[K]) Charge(key K, p keyed.Place, n uint64, now time.Duration) l
 // take is Ask and, if that allows it, Charge, with one look at the keys.
 func (l *Limiter[K]) take(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
 	z, ms := l.zone, ticks(now)
+	if !z.enter() {
+		return keyed.SupersededResult(z.name)
+	}
 	i := z.nodes.find(key, uint32(p.Hash))
 	s := unseen(ms)
 	if i != 0 {
@@ -146,7 +155,7 @@ func (l *Limiter[K]) charge(i uint32, n uint64, now time.Duration) limit.Result 
 }
 
 // counted counts r if it is a refusal, and returns it.
-func (z *Zone[K]) counted(r limit.Result) limit.Result {
+func (z *keys[K]) counted(r limit.Result) limit.Result {
 	if !r.Allowed {
 		z.counts.Refused++
 	}

@@ -61,7 +61,7 @@ func withUndo(r limit.Result, before, after state, stamp uint32) limit.Result {
 }
 
 // nextStamp returns a number that no node has, unless one was idle for 2^32 charges of others.
-func (z *Zone[K]) nextStamp() uint32 {
+func (z *keys[K]) nextStamp() uint32 {
 	if z.stamp++; z.stamp == 0 {
 		z.stamp++
 	}

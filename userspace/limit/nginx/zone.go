@@ -27,9 +27,17 @@ type Options[K comparable] struct {
 // the calls. It takes 4 bytes for each of MaxKeys at once, and 40 and the key for each that is
 // remembered.
 type Zone[K comparable] struct {
+	*keys[K]
+	from Rate // what keys.rate is once a Limiter of this Zone has been asked
+	era  uint64
+}
+
+// keys is what a zone and those that succeed it share.
+type keys[K comparable] struct {
 	mu      sync.Mutex
 	name    string
 	rate    Rate
+	era     uint64 // of the limiters that may charge
 	maxKeys int
 	clone   func(K) K
 	seed    maphash.Seed
@@ -53,7 +61,7 @@ func NewZone[K comparable](rate Rate, o Options[K]) (*Zone[K], error) {
 	if o.MaxKeys < 0 || o.MaxKeys > keyed.MostKeys {
 		return nil, fmt.Errorf("zone %q: %d keys: from 1 to %d", o.Name, o.MaxKeys, keyed.MostKeys)
 	}
-	return &Zone[K]{
+	shared := &keys[K]{
 		name:    o.Name,
 		rate:    rate,
 		maxKeys: o.MaxKeys,
@@ -61,7 +69,8 @@ func NewZone[K comparable](rate Rate, o Options[K]) (*Zone[K], error) {
 		seed:    maphash.MakeSeed(),
 		order:   keyed.Orders(1),
 		nodes:   store[K]{buckets: make([]uint32, 1<<bits.Len(uint(o.MaxKeys-1)))},
-	}, nil
+	}
+	return &Zone[K]{keys: shared, from: rate}, nil
 }
 
 // SetRate changes the rate, and leaves each key's excess as it is, as a reload of nginx does.
@@ -82,9 +91,12 @@ func (z *Zone[K]) Counters() keyed.Counters {
 }
 
 // add makes a node for a key that has none, and makes room for it as nginx does.
-func (z *Zone[K]) add(key K, hash uint32, s state, now int64) uint32 {
+func (z *keys[K]) add(key K, hash uint32, s state, now int64) uint32 {
 	z.expire(1, now)
 	if z.nodes.len >= z.maxKeys {
+		z.expire(0, now)
+	}
+	if z.nodes.len >= z.maxKeys { // only where the bound was lowered
 		z.expire(0, now)
 	}
 	if z.clone != nil {
@@ -95,7 +107,7 @@ func (z *Zone[K]) add(key K, hash uint32, s state, now int64) uint32 {
 
 // expire is ngx_http_limit_req_expire. It forgets up to 3-n of the keys that were not used for
 // longest: the one with n = 0 in any case, others only if they are idle.
-func (z *Zone[K]) expire(n int, now int64) {
+func (z *keys[K]) expire(n int, now int64) {
 	for ; n < 3 && z.nodes.oldest != 0; n++ {
 		i := z.nodes.oldest
 		s := z.nodes.at(i).state

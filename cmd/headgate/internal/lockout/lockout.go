@@ -1,5 +1,5 @@
-// Package lockout finds the addresses that an operator depends on at this moment: the other end
-// of his SSH session, and the default gateways.
+// Package lockout finds the addresses that an operator depends on at this moment, the other end of
+// his SSH session and the default gateways, and refuses what would cut them off.
 package lockout
 
 import (

@@ -28,14 +28,15 @@ type Problem struct {
 	Words string `json:"-"`
 }
 
-// InForce is an http section in words.
+// InForce is a file in words: its http section, and the others.
 type InForce struct {
-	Client    string        `json:"client"`
-	Allow     []string      `json:"allow"`
-	Headers   string        `json:"headers"`
-	Zones     []ZoneInForce `json:"zones"`
-	Rules     []RuleInForce `json:"rules"`
-	Processes int           `json:"processes"`
+	Sections  []SectionInForce `json:"sections"`
+	Client    string           `json:"client"`
+	Allow     []string         `json:"allow"`
+	Headers   string           `json:"headers"`
+	Zones     []ZoneInForce    `json:"zones"`
+	Rules     []RuleInForce    `json:"rules"`
+	Processes int              `json:"processes"`
 }
 
 // Table writes the problems, or what is in force.
@@ -53,6 +54,13 @@ func (c Check) Table(p *Page) {
 }
 
 func (f *InForce) table(p *Page) {
+	for _, s := range f.Sections {
+		s.table(p)
+		p.Section()
+	}
+	if len(f.Sections) > 0 {
+		p.Line("http")
+	}
 	if len(f.Rules) == 0 {
 		p.Line("no HTTP limits: every request passes")
 		return

@@ -6,7 +6,9 @@ type Done struct {
 	Prefixes   []string `json:"prefixes,omitempty"`
 	Policy     string   `json:"policy,omitempty"`
 	Interfaces []string `json:"interfaces,omitempty"`
-	Changed    int      `json:"changed"` // how many things are other than before
+	Zone       string   `json:"zone,omitempty"`
+	Key        []string `json:"key,omitempty"` // of the zone, in parts
+	Changed    int      `json:"changed"`       // how many things are other than before
 
 	// Text says the same to people, in a line or several.
 	Text string `json:"-"`

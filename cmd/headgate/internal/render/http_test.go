@@ -17,8 +17,9 @@ func httpViews() map[string]render.View {
 		"explanation_window":  windowed(),
 		"check":               check(1),
 		"check_processes":     check(3),
+		"check_sections":      checkSections(),
 		"check_wrong":         wrongFile(),
-		"check_empty":         render.Check{File: "headgate.yaml", Valid: true, Errors: []render.Problem{}, Warnings: []render.Problem{}, InForce: &render.InForce{Allow: []string{}, Zones: []render.ZoneInForce{}, Rules: []render.RuleInForce{}}},
+		"check_empty":         render.Check{File: "headgate.yaml", Valid: true, Errors: []render.Problem{}, Warnings: []render.Problem{}, InForce: &render.InForce{Sections: []render.SectionInForce{}, Allow: []string{}, Zones: []render.ZoneInForce{}, Rules: []render.RuleInForce{}}},
 		"request":             explained(),
 		"request_exempt":      render.ExplainedRequest{Client: "203.0.113.7", ClientFrom: "peer", Exempt: true, Rules: []render.ExplainedRule{}, Limits: []render.ExplainedLimit{}, Skipped: []render.SkippedLimit{}},
 		"request_not_limited": notLimited(),
@@ -98,7 +99,8 @@ func check(processes int) render.Check {
 		File: "headgate.yaml", Valid: true, Errors: []render.Problem{},
 		Warnings: []render.Problem{{File: "headgate.yaml", Line: 4, Column: 5, Path: "http.zones.x", Text: "no rule uses the zone", Words: "headgate.yaml:4:5: http.zones.x: no rule uses the zone"}},
 		InForce: &render.InForce{
-			Client: "the address of the TCP peer; IPv4 by /32, IPv6 by /64", Allow: []string{"192.0.2.0/24", "2001:db8::1"},
+			Sections: []render.SectionInForce{},
+			Client:   "the address of the TCP peer; IPv4 by /32, IPv6 by /64", Allow: []string{"192.0.2.0/24", "2001:db8::1"},
 			Headers: "none (off)", Processes: processes,
 			Zones: []render.ZoneInForce{
 				{Name: "a", Key: []string{"ip", "header:Appid"}, Limit: "10r/s", Algorithm: "leaky", MaxKeys: 100000, IPv4Prefix: 32, IPv6Prefix: 64, Allow: 1, Used: true, Overrides: []render.OverrideInForce{{Value: "192.0.2.0/24, gold", Rate: "50r/s"}, {Value: "::1, gold", Rate: "50r/s"}}},
@@ -111,6 +113,18 @@ func check(processes int) render.Check {
 			},
 		},
 	}
+}
+
+// checkSections has sections before the one of HTTP.
+func checkSections() render.Check {
+	c := check(1)
+	kernel := render.SectionInForce{Name: "kernel"}
+	kernel.Add("interfaces", "eth0")
+	kernel.Add("rule", "192.0.2.0/24: all is dropped")
+	admin := render.SectionInForce{Name: "admin"}
+	admin.Add("socket", "/run/headgate/admin.sock, mode 0600")
+	c.InForce.Sections = []render.SectionInForce{kernel, admin}
+	return c
 }
 
 func wrongFile() render.Check {

@@ -26,6 +26,15 @@ type Status struct {
 	Interfaces []Interface `json:"interfaces"`
 	Memory     Memory      `json:"memory"`
 	Try        *Try        `json:"try"` // null but while `attach --try` waits for an answer
+	// Agent is nil where none answers.
+	Agent *RunningAgent `json:"agent,omitempty"`
+}
+
+// RunningAgent is the agent that answers where one does by default.
+type RunningAgent struct {
+	Version string  `json:"version"`
+	PID     int     `json:"pid"`
+	Uptime  float64 `json:"uptime_seconds"`
 }
 
 // Memory is what the kernel charges for an instance's maps.
@@ -72,6 +81,9 @@ func (s Status) facts() []Fact {
 		{"overflow", s.overflow()},
 		{"policies", strconv.Itoa(s.Policies)},
 		{"rules", strconv.Itoa(s.Rules)},
+	}
+	if a := s.Agent; a != nil {
+		facts = append(facts, Fact{"agent", fmt.Sprintf("%s, process %d, up %s", a.Version, a.PID, span(a.Uptime))})
 	}
 	if s.Try != nil {
 		left := Duration(time.Duration(s.Try.Seconds) * time.Second)

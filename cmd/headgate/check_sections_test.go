@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// TestCheckTellsSections: what each section does is told in words.
+func TestCheckTellsSections(t *testing.T) {
+	full, err := os.ReadFile("../../userspace/config/testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := outputOf(t, exitDone, string(full), "check", "-c", "-")
+	contains(t, out,
+		"kernel\n", "eth0, eth1.100; in the driver (native)", "IPv4 by /24, IPv6 by /56; beyond 2M they share one limit",
+		"each source: 10kpps, burst 20k and 100Mbit/s, burst 1MB", "dns: udp packets to port 53, each source: 50pps, burst 100",
+		"syn: packets that open a TCP connection to port 80 to 443", "ping: icmp packets, all together: 64KiB/s, burst 2kB; dry run",
+		"10.0.0.0/8: all passes", "192.0.2.7: all is dropped", "in the place of the limit of policy dns: 30ppm, burst 1",
+		"blocked.txt: all is dropped", "partners.txt: each source: 1Gbit/s", "dry run",
+		"listen and upstream\n", "the unix socket /run/headgate/http.sock", "the socket headgate.socket of systemd",
+		"[::]:8443, TLS by tls.crt, with the PROXY protocol from 127.0.0.1", "https://app.internal", "that of the server",
+		"/healthz?deep=1 is asked for each 2s, for up to 500ms; left out after 2 bad in a row, taken back after 1 good", "header 5s, body 30s",
+		"auth\n", "nginx, Traefik, Caddy at", "Envoy at", "127.0.0.1:8081, TLS by tls.crt", "::1, 127.0.0.2, and those on unix sockets", "edge",
+		"handdown\n", "10 offences within 5s", "the kernel limits the /24 (IPv4) or /48 (IPv6) that it came from to 10pps, burst 20 and 64kbit/s",
+		"2m, twice as long each time, up to 12h", "up to 10k rules", "as all others", "/var/log/nginx/error.log", "no rule is made",
+		"adaptive\n", "percentile 99.9 of the answers takes longer than 200ms, looked at each 2s", "rates times 0.5; below 90 % of that, plus 10 %",
+		"20 % to 150 % of the rates as written", "the kernel's default limit, those of zones", "nothing changes",
+		"metrics\n", "127.0.0.1:9090: /metrics, /healthz and /readyz",
+		"admin\n", "/run/headgate/admin.sock, mode 0660", "127.0.0.1:9091, for the token in token", "/debug/pprof",
+		"log\n", "as json, from level debug on, to /var/log/headgate.log", "tracing\n", "50 % of the requests", "http\n", "client ")
+}
+
+// TestCheckTellsDefaults: what applies where the file says nothing is told too.
+func TestCheckTellsDefaults(t *testing.T) {
+	for config, wants := range map[string][]string{
+		"kernel: {interfaces: [eth0]}": {"in the driver if it can, else after it (auto)", "no room for more their packets pass", "each source: no limit, packets are counted", "as text, from level info on, to standard error", "no HTTP limits"},
+		"kernel: {interfaces: [eth0], mode: generic, overflow: drop, policies: [{name: a, port: 53, bandwidth: 1MB/s}]}": {"after the driver, slower (generic)", "their packets are dropped", "a: packets to port 53, each source: 8Mbit/s"},
+		"{kernel: {interfaces: [eth0]}, handdown: {}, admin: {socket: /a}}":                                              {"20 offences within 10s", "the kernel drops all packets of the /32 (IPv4) or /64 (IPv6) that it came from", "spared", "/a, mode 0600"},
+		"{listen: ':80', upstream: 'http://a'}":                                                                          {"requests at  :80", "as the client sent it", "servers are not asked"},
+		"auth: {listen: 'unix:/a', gateways: []}":                                                                        {"who may ask", "those on unix sockets"},
+		"{listen: ':80', upstream: 'http://a', adaptive: {errors: 5%}, http: {zones: {a: {key: ip, rate: 1r/s}}}}":       {"more than 5 % of the answers are 5xx", "those of zones"},
+		"{listen: ':80', upstream: 'http://a', adaptive: {in_flight: 7}, http: {zones: {a: {key: ip, rate: 1r/s}}}}":     {"more than 7 requests are under way"},
+		"log: {format: json}": {"as json, from level info on"},
+		"kernel: {interfaces: [eth0], rules: [{prefix: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5, 10.0.0.6, 10.0.0.7, 10.0.0.8, 10.0.0.9, 10.0.0.10, 10.0.0.11], block: true}]}": {"10.0.0.10: all is dropped", "and 1 more"},
+	} {
+		out, _ := outputOf(t, exitDone, config, "check", "-c", "-")
+		contains(t, out, wants...)
+	}
+}
+
+// TestCheckTellsSectionsInJSON: the same, for programs; a file with http alone has no other sections.
+func TestCheckTellsSectionsInJSON(t *testing.T) {
+	for config, want := range map[string]string{
+		"metrics: {listen: '127.0.0.1:9090'}": `[{"name":"metrics","facts":[{"name":"served at","text":"127.0.0.1:9090: /metrics, /healthz and /readyz"}]},` +
+			`{"name":"log","facts":[{"name":"written","text":"as text, from level info on, to standard error"}]}]`,
+		"http: {}": `[]`,
+	} {
+		out, _ := outputOf(t, exitDone, config, "check", "-c", "-", "-o", "json")
+		var got struct {
+			InForce struct {
+				Sections []struct {
+					Name  string `json:"name"`
+					Facts []struct {
+						Name string `json:"name"`
+						Text string `json:"text"`
+					} `json:"facts"`
+				} `json:"sections"`
+			} `json:"in_force"`
+		}
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := json.Marshal(got.InForce.Sections); err != nil || string(text) != want {
+			t.Errorf("%s: %s, %v, want %s", config, text, err, want)
+		}
+	}
+}

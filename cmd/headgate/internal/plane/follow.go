@@ -1,0 +1,180 @@
+package plane
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/event"
+)
+
+// lookInterval is how often the interfaces are looked at, beside when the kernel tells of a change.
+const lookInterval = time.Second
+
+// watched is what is known of an interface that the file names.
+type watched struct {
+	index    int    // 0 where there is none
+	attached bool   // as far as the agent has to do with it
+	problem  string // why it could not be attached to
+}
+
+// Follow attaches again to interfaces of the last Apply that were deleted and made again, and to those that come later,
+// as soon as the kernel tells of them. It tells of that, of what others detach, and of packets that were dropped, from
+// several goroutines, until ctx ends.
+func (p *Plane) Follow(ctx context.Context, tell func(event.Event)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel()
+	reading.Go(func() { p.followDrops(ctx, tell) })
+
+	w := &watch{Plane: p, tell: tell}
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	var changes <-chan string
+	for {
+		if changes == nil {
+			var err error
+			if changes, err = linkChanges(ctx); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case name, open := <-changes:
+			if !open {
+				changes = nil // it could not keep up; the ticker sees what was lost
+				continue
+			}
+			if w.names(name) {
+				w.look()
+			}
+		case <-tick.C:
+			w.look()
+		}
+	}
+}
+
+// watch looks after what the last Apply attached to.
+type watch struct {
+	*Plane
+	tell    func(event.Event)
+	problem string // why the instance cannot be looked at
+}
+
+// names says whether the file of the last Apply names an interface.
+func (w *watch) names(name string) bool {
+	w.applied.mu.Lock()
+	defer w.applied.mu.Unlock()
+	return w.applied.file != nil && slices.Contains(w.applied.file.Interfaces, name)
+}
+
+// look compares what there is with what there was, and attaches to what is new.
+func (w *watch) look() {
+	w.applied.mu.Lock()
+	times, file, links := w.applied.times, w.applied.file, maps.Clone(w.applied.links)
+	w.applied.mu.Unlock()
+	if file == nil {
+		return
+	}
+	var attachments []loader.Attachment
+	err := w.reading(func(i *loader.Instance) (err error) {
+		attachments, err = i.Attachments()
+		return err
+	})
+	if !w.usable(err) {
+		return
+	}
+	for name, was := range links {
+		links[name] = w.lookAt(name, was, attachedAs(attachments, name), *file)
+	}
+	w.applied.mu.Lock()
+	defer w.applied.mu.Unlock()
+	if w.applied.times == times { // otherwise Apply knows better
+		w.applied.links = links
+	}
+}
+
+// usable says whether the instance could be read, and tells once where it could not.
+func (w *watch) usable(err error) bool {
+	if err == nil {
+		if w.problem != "" {
+			w.log.Warn("the kernel's limiter is there again, as somebody else has made it; reload to apply the configuration")
+		}
+		w.problem = ""
+		return true
+	}
+	if w.problem == err.Error() {
+		return false
+	}
+	w.problem = err.Error()
+	if !errors.Is(err, loader.ErrNotLoaded) {
+		w.log.Error("the kernel's limiter cannot be looked at", "error", err)
+		return false
+	}
+	const removed = "the kernel's limiter was removed; it stays so until the configuration is reloaded"
+	w.log.Error(removed)
+	w.publish(event.Detached, "", removed)
+	return false
+}
+
+// lookAt returns what becomes of an interface. index is its number where it is attached to, otherwise 0.
+func (w *watch) lookAt(name string, was watched, index int, file config.Kernel) watched {
+	if index != 0 {
+		return watched{index: index, attached: true}
+	}
+	there := 0
+	if found, err := loader.CheckInterfaces([]string{name}); err == nil {
+		there = found[0]
+	}
+	switch {
+	case there == 0:
+		if was.index != 0 {
+			w.log.Warn("interface deleted; it is attached to when it comes again", "interface", name)
+			w.publish(event.Detached, name, "the interface was deleted")
+		}
+		return watched{}
+	case there != was.index || was.problem != "":
+		return w.attach(name, was, there, file)
+	case was.attached:
+		const byOthers = "detached by somebody else; it stays so until the configuration is reloaded"
+		w.log.Warn(byOthers, "interface", name)
+		w.publish(event.Detached, name, byOthers)
+	}
+	return watched{index: there}
+}
+
+// attach attaches to an interface that has come. What fails is tried at each look.
+func (w *watch) attach(name string, was watched, index int, file config.Kernel) watched {
+	begin := time.Now()
+	mode, err := loader.ParseMode(file.Mode)
+	if err == nil {
+		err = w.changed(func(i *loader.Instance) error {
+			a, already, err := i.Attach(name, mode)
+			if err == nil {
+				w.noticeAttached(a, mode, already)
+				index = a.Index
+			}
+			return err
+		})
+	}
+	if err != nil {
+		if was.problem != err.Error() {
+			w.log.Error("cannot attach to an interface that has come; trying again", "interface", name, "error", err)
+		}
+		return watched{index: index, problem: err.Error()}
+	}
+	w.log.Info("attached to an interface that has come", "interface", name, "took", time.Since(begin))
+	w.publish(event.Attached, name, "the interface has come")
+	return watched{index: index, attached: true}
+}
+
+func (w *watch) publish(kind event.Kind, name, reason string) {
+	w.tell(event.Event{Time: w.options.Now(), Kind: kind, Origin: "kernel", Name: name, Reason: reason})
+}

@@ -1,0 +1,245 @@
+package plane
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/test/netlab"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/event"
+)
+
+// follower runs Follow, and collects what it tells.
+type follower struct {
+	*lab
+	mu     sync.Mutex
+	events []event.Event
+}
+
+// follow runs Follow in the host's namespace until the test ends or stop is called.
+func (l *lab) follow() (f *follower, stop func()) {
+	l.Helper()
+	f = &follower{lab: l}
+	ctx, cancel := context.WithCancel(l.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- l.host.Do(func() error {
+			return l.plane.Follow(ctx, func(e event.Event) {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.events = append(f.events, e)
+			})
+		})
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			l.Errorf("Follow: %v", err)
+		}
+	})
+	l.Cleanup(stop)
+	return f, stop
+}
+
+// told returns the events of a kind in words.
+func (f *follower) told(kind event.Kind) (all []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.events {
+		if e.Kind == kind {
+			all = append(all, strings.TrimSpace(e.Name+" "+e.Reason))
+		}
+	}
+	return all
+}
+
+func (f *follower) awaitTold(kind event.Kind, want ...string) {
+	f.Helper()
+	f.await(fmt.Sprintf("%s of %q", kind, want), func() bool { return strings.Join(f.told(kind), "\n") == strings.Join(want, "\n") })
+}
+
+func (l *lab) delete(name string) {
+	l.Helper()
+	l.must(l.host.Do(func() error {
+		iface, err := netlink.LinkByName(name)
+		if err != nil {
+			return err
+		}
+		return netlink.LinkDel(iface)
+	}))
+}
+
+// An interface that is deleted and made again is limited again, and one that comes later for the first time.
+func TestCase28InterfaceDeletedAndMadeAgain(t *testing.T) {
+	l := newLab(t)
+	l.apply(interfacesNamed(l.pair.Far.Name, "eth7"), defaultLimit(10))
+	if !strings.Contains(l.log.String(), "does not exist; it is attached to when it comes") {
+		t.Error("nothing is said about eth7")
+	}
+	f, _ := l.follow()
+
+	pair := l.second("eth7")
+	f.awaitTold(event.Attached, "eth7 the interface has come")
+	first := l.programOn("eth7")
+	if first == 0 || first != l.programOn(l.pair.Far.Name) {
+		t.Errorf("program %d on eth7 and %d on %s", first, l.programOn(l.pair.Far.Name), l.pair.Far.Name)
+	}
+
+	l.delete("eth7")
+	f.awaitTold(event.Detached, "eth7 the interface was deleted")
+	again := l.second("eth7")
+	f.awaitTold(event.Attached, "eth7 the interface has come", "eth7 the interface has come")
+	if again.Far.Index == pair.Far.Index || l.programOn("eth7") != first {
+		t.Errorf("index %d as before, or program %d where it was %d", again.Far.Index, l.programOn("eth7"), first)
+	}
+}
+
+// Also deleted and made again so quickly that nobody sees that it was not there.
+func TestInterfaceReplaced(t *testing.T) {
+	l := newLab(t)
+	l.second("eth7")
+	l.apply(interfacesNamed("eth7"))
+	f, _ := l.follow()
+	l.delete("eth7")
+	l.second("eth7")
+	l.await("attached", func() bool { return l.programOn("eth7") != 0 })
+	l.await("told", func() bool { return len(f.told(event.Attached)) == 1 })
+}
+
+// What was detached by hand stays so until the next Apply.
+func TestDetachedByHand(t *testing.T) {
+	l := newLab(t)
+	l.second("eth7")
+	both := interfacesNamed(l.pair.Far.Name, "eth7")
+	l.apply(both)
+	f, _ := l.follow()
+	l.cli(func(i *loader.Instance) error {
+		found, err := i.Find([]string{"eth7"})
+		return firstOf(err, func() error { return i.Detach(found[0]) })
+	})
+	f.awaitTold(event.Detached, "eth7 detached by somebody else; it stays so until the configuration is reloaded")
+	if id := l.programOn("eth7"); id != 0 {
+		t.Errorf("program %d is on eth7", id)
+	}
+	l.apply(both)
+	if l.programOn("eth7") == 0 {
+		t.Error("not attached by Apply")
+	}
+
+	l.cli(func(i *loader.Instance) error { return i.RemoveAll() })
+	const removed = "the kernel's limiter was removed; it stays so until the configuration is reloaded"
+	l.await("removal told", func() bool { all := f.told(event.Detached); return all[len(all)-1] == removed })
+	if err := l.plane.Enforce(nil); err == nil || !strings.Contains(err.Error(), "no headgate instance") {
+		t.Errorf("Enforce: %v", err)
+	}
+	l.apply(both, defaultLimit(5))
+	l.wantPassed(flooder, 80, 10, 5)
+	if got := l.passed(modest, 80, 10); got != 5 {
+		t.Errorf("%d passed", got)
+	}
+	l.await("drops told again", func() bool {
+		l.passed(flooder, 80, 1)
+		return len(f.told(event.Dropped)) > 0
+	})
+}
+
+// An interface that was attached to by a former file is detached from, one that a command attached to is not.
+func TestDetachFromWhatTheFileHadOnly(t *testing.T) {
+	l := newLab(t)
+	l.second("eth7")
+	l.second("eth8")
+	l.apply(interfacesNamed(l.pair.Far.Name, "eth7"))
+	l.cli(func(i *loader.Instance) error {
+		_, _, err := i.Attach("eth8", loader.Auto)
+		return err
+	})
+	l.apply(interfacesNamed(l.pair.Far.Name, "eth7", "eth8"))
+	l.restart()
+	l.apply()
+	for name, want := range map[string]bool{l.pair.Far.Name: true, "eth7": false, "eth8": true} {
+		if got := l.programOn(name) != 0; got != want {
+			t.Errorf("attached to %s: %t, want %t", name, got, want)
+		}
+	}
+	snapshot := l.snapshot()
+	if got := fmt.Sprint(snapshot.Interfaces); got != "[{far0 native true} {eth8 native true}]" {
+		t.Errorf("interfaces %s", got)
+	}
+}
+
+// Dropped packets are told of, with those that were dropped in silence, but not what was dropped before.
+func TestDropsAreTold(t *testing.T) {
+	l := newLab(t)
+	l.apply(policy("dns", 53, 1), rules(block("198.51.100.0/24")), func(k *config.Kernel) { k.IPv4Prefix = 24 })
+	l.passed("198.51.100.99", 80, 3)
+	f, stop := l.follow()
+	dropsOf := func(source string) (found []event.Event) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, e := range f.events {
+			if e.Kind == event.Dropped && e.Packet.Source == netip.MustParseAddr(source) {
+				found = append(found, e)
+			}
+		}
+		return found
+	}
+	for _, tt := range []struct {
+		source, cut, rule, zone, reason string
+		port                            uint16
+	}{
+		{modest, "198.51.100.0/24", "block", "", "blocked", 80},
+		{flooder, "203.0.113.0/24", "", "dns", "over_packet_limit", 53},
+	} {
+		l.await("drop of "+tt.source, func() bool {
+			l.passed(tt.source, tt.port, 2)
+			return len(dropsOf(tt.source)) > 0
+		})
+		e := dropsOf(tt.source)[0]
+		if e.Source.String() != tt.cut || e.Rule != tt.rule || e.Zone != tt.zone || e.Reason != tt.reason || e.Count == 0 || e.Origin != "kernel" {
+			t.Errorf("event %+v", e)
+		}
+		if p := e.Packet; p.DestPort != tt.port || p.Protocol != "udp" || p.Verdict != "drop" || p.Policy != tt.zone || p.Length != 46 {
+			t.Errorf("packet %+v", p)
+		}
+	}
+	if got := dropsOf("198.51.100.99"); len(got) > 0 {
+		t.Errorf("old drops are told: %v", got)
+	}
+	stop()
+
+	// While another process reads events, that is said once.
+	l.cli(func(i *loader.Instance) error {
+		reader, err := i.Events()
+		if err != nil {
+			return err
+		}
+		defer reader.Close()
+		_, stop := l.follow()
+		defer stop()
+		l.await("a word", func() bool {
+			return strings.Contains(l.log.String(), "drops in the kernel are counted but not told of")
+		})
+		return nil
+	})
+}
+
+// A device that is nobody's concern is left alone.
+func TestOtherInterfaces(t *testing.T) {
+	l := newLab(t)
+	l.apply()
+	_, stop := l.follow()
+	pair, err := netlab.NewPair(l.pair.Near.Namespace, l.host, netlab.PairOptions{NearName: "x0", FarName: "x1"})
+	l.must(err)
+	stop()
+	if id := l.programOn("x1"); id != 0 {
+		t.Errorf("program %d is on x1", id)
+	}
+	l.must(pair.Close())
+}

@@ -1,0 +1,45 @@
+package privilege
+
+import (
+	"fmt"
+
+	"kernel.org/pub/linux/libs/security/libcap/cap"
+)
+
+// The capabilities that headgate may need.
+const (
+	BPF           = cap.BPF              // maps and programs
+	NetAdmin      = cap.NET_ADMIN        // attaching to interfaces
+	Perfmon       = cap.PERFMON          // loading the program: it compares pointers
+	LowPorts      = cap.NET_BIND_SERVICE // listening below port 1024
+	ReadAllFiles  = cap.DAC_READ_SEARCH  // logs of other users
+	Administrator = cap.SYS_ADMIN        // mounting bpffs; what BPF and Perfmon are part of
+)
+
+// Keep gives up all capabilities of all threads but these, and the right to get any by executing a program. Of those that the process does not have
+// it gets none. There is no way back.
+func Keep(values ...cap.Value) error {
+	has := cap.GetProc()
+	kept := cap.NewSet()
+	for _, v := range values {
+		permitted, err := has.GetFlag(cap.Permitted, v)
+		if err != nil {
+			return fmt.Errorf("look for capability %s: %w", v, err)
+		}
+		if !permitted {
+			continue
+		}
+		for _, flag := range []cap.Flag{cap.Permitted, cap.Effective} {
+			if err := kept.SetFlag(flag, true, v); err != nil {
+				return fmt.Errorf("keep capability %s: %w", v, err)
+			}
+		}
+	}
+	if err := cap.ResetAmbient(); err != nil {
+		return fmt.Errorf("give up ambient capabilities: %w", err)
+	}
+	if err := kept.SetProc(); err != nil {
+		return fmt.Errorf("give up capabilities: %w", err)
+	}
+	return nil
+}

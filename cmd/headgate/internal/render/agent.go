@@ -1,0 +1,115 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/userspace/admin"
+)
+
+// Agent says what an agent is and does.
+type Agent struct{ admin.Status }
+
+// hashDigits is how much of a file's hash people are shown.
+const hashDigits = 12
+
+// Table writes facts, listeners and servers.
+func (a Agent) Table(p *Page) {
+	p.Facts(a.facts()...)
+	p.Section()
+	a.listeners(p)
+	if len(a.Upstream) > 0 {
+		p.Section()
+		a.upstream(p)
+	}
+}
+
+func (a Agent) facts() []Fact {
+	facts := []Fact{
+		{"version", a.Version},
+		{"process", strconv.Itoa(a.PID) + ", up " + span(a.UptimeSeconds) + a.draining()},
+		{"file", fmt.Sprintf("%s (%.*s), read %s", a.Config.File, hashDigits, a.Config.SHA256, moment(a.Config.LoadedAt))},
+	}
+	if a.Config.Error != "" {
+		failed := "changed nothing: " + a.Config.Error
+		if a.Config.FailedAt != nil {
+			failed = "of " + moment(*a.Config.FailedAt) + " " + failed
+		}
+		facts = append(facts, Fact{"last reload", failed})
+	}
+	interfaces := "not limited by this agent"
+	if len(a.Interfaces) > 0 {
+		interfaces = strings.Join(a.Interfaces, ", ")
+	}
+	return append(facts, Fact{"interfaces", interfaces}, Fact{"hand-down", onOff(a.HandDown)}, Fact{"adaptive", a.adaptive()})
+}
+
+func (a Agent) draining() string {
+	if a.Draining {
+		return "; it ends when the requests under way have"
+	}
+	return ""
+}
+
+func (a Agent) adaptive() string {
+	s := a.Adaptive
+	if s == nil {
+		return "off"
+	}
+	value, target := plainNumber(s.Value), plainNumber(s.Target)
+	if s.Signal == "latency" {
+		value, target = span(s.Value), span(s.Target)
+	}
+	text := fmt.Sprintf("rates times %s (%s to %s), as %s is %s, and should be at most %s",
+		plainNumber(s.Factor), plainNumber(s.Floor), plainNumber(s.Ceiling), strings.ReplaceAll(s.Signal, "_", " "), value, target)
+	if s.Observe {
+		text += "; observed only"
+	}
+	return text
+}
+
+func (a Agent) listeners(p *Page) {
+	var rows [][]string
+	for _, l := range a.Listeners {
+		rows = append(rows, []string{l.Serves, l.Network, l.Address, yesNo(l.TLS)})
+	}
+	p.Grid([]Column{left("SERVES"), left("NETWORK"), left("ADDRESS"), left("TLS")}, rows)
+}
+
+func (a Agent) upstream(p *Page) {
+	var rows [][]string
+	for _, s := range a.Upstream {
+		health := "healthy"
+		if !s.Healthy {
+			health = "left out"
+		}
+		rows = append(rows, []string{s.URL, health, strconv.FormatInt(s.InFlight, 10), orDash(s.Error)})
+	}
+	p.Grid([]Column{left("SERVER"), left("HEALTH"), right("IN FLIGHT"), left("ERROR")}, rows)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// span writes a number of seconds as a duration, in milliseconds where it is short.
+func span(s float64) string {
+	d := time.Duration(s * float64(time.Second))
+	if d < time.Minute {
+		return Duration(d.Round(time.Millisecond))
+	}
+	return Duration(d.Round(time.Second))
+}
+
+// plainNumber writes a measured number with up to two decimals.
+func plainNumber(n float64) string {
+	text := strings.TrimRight(strconv.FormatFloat(n, 'f', 2, 64), "0")
+	return strings.TrimSuffix(text, ".")
+}
+
+func moment(t time.Time) string { return t.Format(time.DateTime) }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"kernel.org/pub/linux/libs/security/libcap/cap"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/privilege"
+	"github.com/headgate/headgate/userspace/config"
+)
+
+// lowestFree is the lowest port that anybody may listen on.
+const lowestFree = 1024
+
+// giveUpPrivileges gives up what a configuration does not need once it is in force.
+func giveUpPrivileges(file *config.File) error {
+	if err := privilege.Keep(needed(file)...); err != nil {
+		return fmt.Errorf("%w; the agent does not run with more than it needs", err)
+	}
+	return nil
+}
+
+// needed returns the capabilities that the agent needs to keep a configuration in force and to read it again.
+func needed(file *config.File) (all []cap.Value) {
+	if file.Kernel != nil {
+		all = append(all, privilege.BPF, privilege.NetAdmin, privilege.Perfmon)
+	}
+	if hasLowPort(file) {
+		all = append(all, privilege.LowPorts)
+	}
+	if file.HandDown != nil && len(file.HandDown.NginxLogs) > 0 || hasTLS(file) {
+		all = append(all, privilege.ReadAllFiles)
+	}
+	return all
+}
+
+func hasLowPort(file *config.File) bool {
+	for _, l := range file.Listeners() {
+		if l.Network != "tcp" {
+			continue
+		}
+		_, text, err := net.SplitHostPort(l.Address)
+		if port, portErr := strconv.Atoi(text); err == nil && portErr == nil && port < lowestFree {
+			return true
+		}
+	}
+	return false
+}
+
+func hasTLS(file *config.File) bool {
+	for _, l := range file.Listeners() {
+		if l.TLS != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/cmd/headgate/internal/plane"
+	"github.com/headgate/headgate/userspace/agent"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/gateway"
+)
+
+type runFlags struct{ configFlag }
+
+func newRunCmd(e *env, g *global) *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run -c FILE",
+		Short: "Run the agent: both limiters, by one configuration file",
+		Long: `run is the agent, which systemd or you start. By one file it sets up the kernel's limiter, limits HTTP requests in
+front of a backend or for a gateway that asks, hands those who are refused again and again down to the kernel, moves rates
+by the health of the backend, and exports metrics. Without a kernel section it needs no privileges.
+
+SIGHUP, a change of the file, or ` + "`headgate reload`" + ` has it read the file again: the whole new file or, if anything in it is wrong,
+nothing of it. The first SIGTERM or SIGINT lets requests under way end, a second one ends at once. The kernel's limiter stays in
+force in any case; ` + "`headgate detach --all`" + ` ends it.`,
+		Example: `  headgate check -c headgate.yaml
+  headgate run -c headgate.yaml`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.require(cmd); err != nil {
+				return err
+			}
+			if f.file == "-" {
+				return usagef("--config -: the agent reads its file again when it changes; name a file")
+			}
+			return e.runAgent(cmd.Context(), g, f.file)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (e *env) runAgent(ctx context.Context, g *global, file string) error {
+	a := agent.New(agent.Options{
+		Path:    file,
+		Version: versionView().Version,
+		Sockets: gateway.Inherited(),
+		Stderr:  e.stderr,
+		Kernel:  func(log *slog.Logger) (agent.Kernel, error) { return e.openPlane(g, log) },
+		Started: func(file *config.File) error { return giveUpPrivileges(file) },
+	})
+	ctx, stop := interruptibleService(ctx, func() { _ = a.Reload() }) // it has told what is wrong
+	defer stop()
+	return a.Run(ctx)
+}
+
+func (e *env) openPlane(g *global, log *slog.Logger) (agent.Kernel, error) {
+	return plane.New(plane.Options{Loader: g.options(e), Log: log})
+}
+
+// interruptibleService is interruptible for a process to which SIGHUP says to read its configuration again.
+func interruptibleService(ctx context.Context, reload func()) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second one ends the process
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for {
+			select {
+			case <-hangups:
+				reload()
+			case <-ctx.Done():
+				return // SIGHUP stays caught: it must not end an agent that drains
+			}
+		}
+	}()
+	return ctx, stop
+}

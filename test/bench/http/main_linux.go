@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/headgate/headgate/test/bench/report"
+)
+
+// options are what the command line says.
+type options struct {
+	quick    bool
+	output   string // "table" or "json"
+	svg      string // file name, or ""
+	headgate string // program, or "" for one that is built
+	role     string // of a process of the benchmark itself
+	place    placing
+	args     []string // of roleExec
+}
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	switch {
+	case err != nil:
+	case o.role != "":
+		err = play(o, os.Stdin, os.Stdout)
+	default:
+		err = run(o, os.Stdout, os.Stderr)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "http:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, usage io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("http", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.BoolVar(&o.quick, "quick", false, "one short round: in seconds, and not exact")
+	flags.StringVar(&o.output, "o", "table", "print a `format`: table or json")
+	flags.StringVar(&o.svg, "svg", "", "write a plot to this `file` too")
+	flags.StringVar(&o.headgate, "headgate", "", "measure this `program`, and not what is built from the source")
+	flags.StringVar(&o.role, "role", "", "be a `part` of the benchmark; for the program itself")
+	flags.IntVar(&o.place.cpu, "cpu", 0, "with -role: the `number` of the CPU to run on")
+	flags.IntVar(&o.place.nice, "nice", 0, "with -role: the `nice` value to run with")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.args = flags.Args()
+	if len(o.args) > 0 && o.role != roleExec {
+		return o, fmt.Errorf("unknown argument %q; there are only flags", o.args[0])
+	}
+	if o.output != "table" && o.output != "json" {
+		return o, fmt.Errorf("output format %q: use table or json", o.output)
+	}
+	return o, nil
+}
+
+func run(o options, out, progress io.Writer) error {
+	if os.Geteuid() != 0 {
+		return errors.New("needs root: it loads XDP programs and makes network namespaces")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r, err := measureAll(ctx, planFor(o.quick), o.headgate, progress)
+	if err != nil {
+		return err
+	}
+	if o.svg != "" {
+		if err := writeSVG(o.svg, r); err != nil {
+			return err
+		}
+	}
+	if o.output == "json" {
+		return r.WriteJSON(out)
+	}
+	return r.WriteTable(out)
+}
+
+func writeSVG(name string, r *report.Goodput) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.WriteSVG(file), file.Close())
+}

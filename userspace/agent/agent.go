@@ -1,0 +1,207 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/userspace/adaptive"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/gateway"
+	"github.com/headgate/headgate/userspace/logging"
+	"github.com/headgate/headgate/userspace/metrics"
+	"github.com/headgate/headgate/userspace/ruleset"
+	"github.com/headgate/headgate/userspace/systemd"
+	"github.com/headgate/headgate/userspace/watch"
+)
+
+// Options are what an agent is made of.
+type Options struct {
+	// Path of the configuration file.
+	Path string
+	// Version of headgate, for metrics and status.
+	Version string
+	// Kernel opens the kernel's limiter. It is called when a file with a kernel section is read first.
+	Kernel func(log *slog.Logger) (Kernel, error)
+	// Sockets are those that systemd has opened.
+	Sockets gateway.Sockets
+	// Started is called once, when all that the first file says is in force: it may give up privileges. An error ends
+	// the agent.
+	Started func(file *config.File) error
+	Stderr  io.Writer
+	// Clock returns the time since an instant that stays the same, by which limits are kept; it should be above a
+	// minute. By default it is an hour before the agent began.
+	Clock func() time.Duration
+}
+
+// Agent is the process that runs both limiters.
+type Agent struct {
+	options Options
+	log     *slog.Logger
+	logs    *logging.Log
+	bus     event.Bus
+	clock   func() time.Duration
+	started time.Time
+	stop    context.CancelFunc // ends Run
+	closing chan struct{}      // closed when Run ends
+
+	metrics    *metrics.Metrics
+	controller atomic.Pointer[adaptive.Controller] // nil unless the rates are adapted
+	refusals   sampler
+	local      local
+
+	background sync.WaitGroup
+
+	// changing is held while the configuration or what follows from it changes, which may take seconds; mu while the
+	// result is written, and to read it.
+	changing sync.Mutex
+	mu       sync.RWMutex
+	state    state
+}
+
+// New returns an agent that has done nothing yet.
+func New(o Options) *Agent {
+	began := time.Now()
+	a := &Agent{options: o, started: began, clock: o.Clock, closing: make(chan struct{})}
+	if a.clock == nil {
+		a.clock = func() time.Duration { return time.Since(began) + time.Hour }
+	}
+	return a
+}
+
+// Run does what the file says until ctx ends or Drain is called, and then lets requests under way end. The kernel's
+// limiter stays in force. An error says why the agent could not start, or what it had to cut off.
+func (a *Agent) Run(ctx context.Context) error {
+	ctx, a.stop = context.WithCancel(ctx)
+	defer a.stop()
+	if err := a.start(ctx); err != nil {
+		return errors.Join(err, a.end())
+	}
+	systemd.Ready("limiting by " + a.options.Path)
+	a.do(func() { systemd.Watch(ctx, a.well) })
+	a.do(func() { a.follow(ctx) })
+	<-ctx.Done()
+	systemd.Stopping()
+	a.bus.Publish(event.Event{Time: time.Now(), Kind: event.Draining})
+	a.log.Info("draining", "at_most", a.state.file.Timeouts.Drain)
+	return a.end()
+}
+
+// do runs f in the background; end waits for it.
+func (a *Agent) do(f func()) { a.background.Go(f) }
+
+// start brings the first configuration into force.
+func (a *Agent) start(ctx context.Context) error {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	a.state.ctx = ctx
+	file, sum, err := a.read()
+	if err != nil {
+		return err
+	}
+	if a.logs, err = logging.New(file.Log, a.options.Stderr); err != nil {
+		return err
+	}
+	a.log = a.logs.Logger()
+	if err := a.begin(); err != nil {
+		return err
+	}
+	if err := a.apply(file, sum); err != nil {
+		return err
+	}
+	if a.options.Started == nil {
+		return nil
+	}
+	return a.options.Started(file)
+}
+
+// begin makes what no configuration changes.
+func (a *Agent) begin() error {
+	live, err := ruleset.NewLive(config.HTTP{})
+	if err != nil {
+		return err
+	}
+	a.state.rules = rules{live: live, factor: 1}
+	a.state.decider.live = live
+	a.metrics = a.newMetrics()
+	return nil
+}
+
+// follow reads the configuration again when it has changed.
+func (a *Agent) follow(ctx context.Context) {
+	files := func() []string {
+		a.mu.RLock()
+		defer a.mu.RUnlock()
+		return sources(a.options.Path, a.state.file)
+	}
+	a.mu.RLock()
+	known := a.state.sum
+	a.mu.RUnlock()
+	err := watch.Files(ctx, known, files, func() { a.reloadChanged(files) })
+	if err != nil {
+		a.log.Error("changes of the configuration are not seen; reload by SIGHUP", "error", err)
+	}
+}
+
+// Drain makes Run end, and returns at once.
+func (a *Agent) Drain() { a.stop() }
+
+// well reports whether the agent still decides: a request that nobody sent is looked at.
+func (a *Agent) well() bool {
+	a.state.rules.live.Explain(&ruleset.Request{Method: "GET", Path: "/"}, a.clock())
+	return true
+}
+
+// end ends everything but the kernel's limiter.
+func (a *Agent) end() error {
+	close(a.closing)
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), a.state.drain())
+	defer cancel()
+	a.state.sockets.keep(nil) // who connects now is to be refused, and not to wait
+	err := a.shutdown(ctx, a.state.fronts)
+	a.stop()
+	a.background.Wait()
+	err = errors.Join(err, a.close(ctx))
+	if a.logs == nil {
+		return err
+	}
+	a.log.Info("ended")
+	return errors.Join(err, a.logs.Close())
+}
+
+// shutdown drains fronts, all at the same time.
+func (a *Agent) shutdown(ctx context.Context, fronts []*front) error {
+	errs := make([]error, len(fronts))
+	var all sync.WaitGroup
+	for i, f := range fronts {
+		all.Go(func() { errs[i] = f.shutdown(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// close closes what has no end of its own.
+func (a *Agent) close(ctx context.Context) error {
+	err := a.state.tracer.Shutdown(ctx)
+	if a.state.kernel == nil {
+		return err
+	}
+	return errors.Join(err, a.state.kernel.Close())
+}
+
+// problem names the configuration file in an error.
+func (a *Agent) problem(err error) error {
+	var wrong config.Errors
+	if errors.As(err, &wrong) {
+		return err // it does already
+	}
+	return fmt.Errorf("%s: %w", a.options.Path, err)
+}

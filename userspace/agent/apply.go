@@ -1,0 +1,202 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/gateway"
+	"github.com/headgate/headgate/userspace/tracing"
+	"github.com/headgate/headgate/userspace/watch"
+)
+
+// tracePatience is how long a collector may take for the last spans.
+const tracePatience = 5 * time.Second
+
+// change is a configuration on its way into force: what was prepared for it, and how to undo that.
+type change struct {
+	file   *config.File
+	fronts []*front
+	proxy  *gateway.Proxy
+	tracer *tracing.Provider
+	undo   []func()
+}
+
+// apply brings a file into force, or changes nothing and returns an error.
+func (a *Agent) apply(file *config.File, sum watch.Sum) error {
+	c := &change{file: file}
+	if err := a.prepare(c); err != nil {
+		c.back()
+		return a.problem(err)
+	}
+	if err := a.commit(c); err != nil {
+		c.back()
+		return a.problem(err)
+	}
+	a.settle(c, sum)
+	a.loaded(file, sum)
+	return nil
+}
+
+// back undoes what was prepared, the last first.
+func (c *change) back() {
+	for i := len(c.undo) - 1; i >= 0; i-- {
+		c.undo[i]()
+	}
+}
+
+// prepare makes beside what runs all that may not be possible.
+func (a *Agent) prepare(c *change) error {
+	if c.file.Kernel != nil {
+		if err := a.openKernel(); err != nil {
+			return err
+		}
+		if err := a.state.kernel.Check(*c.file.Kernel); err != nil {
+			return err
+		}
+	}
+	if err := a.prepareProxy(c); err != nil {
+		return err
+	}
+	if err := a.prepareTracer(c); err != nil {
+		return err
+	}
+	return a.prepareFronts(c)
+}
+
+// openKernel opens the kernel's limiter once.
+func (a *Agent) openKernel() error {
+	if a.state.kernel != nil {
+		return nil
+	}
+	k, err := a.options.Kernel(a.log)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state.kernel = k
+	return nil
+}
+
+// commit brings into force what can still fail: one thing that the kernel's limiter does or refuses as a whole, and one
+// that it can be taken back for.
+func (a *Agent) commit(c *change) error {
+	http, kernel := factors(c.file.Adaptive, a.factor(c.file))
+	if err := a.logs.Set(c.file.Log); err != nil {
+		return err
+	}
+	if k := c.file.Kernel; k != nil {
+		if err := a.state.kernel.Apply(*k); err != nil {
+			return errors.Join(err, a.logs.Set(a.settings()))
+		}
+	}
+	if err := a.state.rules.configure(c.file.HTTP, http); err != nil {
+		return errors.Join(err, a.takeBack(c.file), a.logs.Set(a.settings()))
+	}
+	if c.file.Kernel == nil {
+		return nil
+	}
+	if err := a.state.kernel.Scale(kernel); err != nil {
+		a.log.Error("the default limit was not scaled", "error", err) // it is as configured, and the next step tries again
+	}
+	return nil
+}
+
+// takeBack gives the kernel's limiter its configuration of before.
+func (a *Agent) takeBack(refused *config.File) error {
+	if refused.Kernel == nil || a.state.file == nil || a.state.file.Kernel == nil {
+		return nil
+	}
+	if err := a.state.kernel.Apply(*a.state.file.Kernel); err != nil {
+		return fmt.Errorf("take back the kernel section: %w", err)
+	}
+	return nil
+}
+
+// settings returns how is logged.
+func (a *Agent) settings() config.Log {
+	if a.state.file == nil {
+		return config.Log{Level: slog.LevelInfo}
+	}
+	return a.state.file.Log
+}
+
+// factor returns what the rates are to be multiplied with under a file.
+func (a *Agent) factor(file *config.File) float64 {
+	if file.Adaptive == nil || a.state.adaptive == nil {
+		return 1
+	}
+	if file.Adaptive.Observe {
+		return 1
+	}
+	return min(max(a.state.adaptive.State().Factor, file.Adaptive.Floor), file.Adaptive.Ceiling)
+}
+
+// settle does what cannot fail.
+func (a *Agent) settle(c *change, sum watch.Sum) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := &a.state
+	before := s.file
+	s.file, s.sum, s.tried = c.file, sum, sum
+	s.read.successes++
+	s.read.since, s.read.err = time.Now(), nil
+	a.settleProxy(c)
+	a.settleTracer(c.tracer)
+	a.settleAdaptive(c)
+	a.settleHandDown(c.file)
+	a.settleKernel(before, c.file)
+	a.settleHandlers(c)
+	a.settleFronts(c.fronts, before)
+}
+
+// prepareTracer makes the recorder of traces of the file, unless it is there.
+func (a *Agent) prepareTracer(c *change) (err error) {
+	if t := a.state.file; t != nil && c.file.Tracing != nil && t.Tracing != nil && *t.Tracing == *c.file.Tracing {
+		c.tracer = a.state.tracer
+		return nil
+	}
+	c.tracer, err = tracing.New(c.file.Tracing, tracing.Options{Version: a.options.Version, Log: a.log})
+	return err
+}
+
+// settleTracer records by p from now on, and lets the one before send what it has.
+func (a *Agent) settleTracer(p *tracing.Provider) {
+	s := &a.state
+	old := s.tracer
+	s.tracer = p
+	s.decider.record(p)
+	if old != p {
+		a.do(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), tracePatience)
+			defer cancel()
+			if err := old.Shutdown(ctx); err != nil {
+				a.log.Warn("traces were lost", "error", err)
+			}
+		})
+	}
+}
+
+// settleKernel follows what the kernel's limiter sees.
+func (a *Agent) settleKernel(before, now *config.File) {
+	s := &a.state
+	if now.Kernel == nil {
+		s.following.end()
+		if before != nil && before.Kernel != nil {
+			a.log.Warn("the kernel section is gone; the kernel's limiter stays as it is: `headgate detach --all` ends it")
+		}
+		return
+	}
+	if s.following.stop != nil {
+		return
+	}
+	s.following.begin(s.ctx, a.do, func(ctx context.Context) {
+		if err := s.kernel.Follow(ctx, a.tell); err != nil && ctx.Err() == nil {
+			a.log.Error("the interfaces are no longer followed", "error", err)
+		}
+	})
+}

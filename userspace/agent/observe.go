@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/userspace/gateway/envoy"
+	"github.com/headgate/headgate/userspace/ruleset"
+	"github.com/headgate/headgate/userspace/tracing"
+)
+
+// decider is what all fronts ask: it decides by the rules in force, and shows what was refused to whoever watches.
+type decider struct {
+	live    *ruleset.Live
+	next    atomic.Pointer[ruleset.Decider] // live, or what records its decisions
+	refused atomic.Pointer[func(*ruleset.Request, *ruleset.Decision)]
+}
+
+var _ envoy.Rules = (*decider)(nil)
+
+// Decide implements ruleset.Decider.
+func (d *decider) Decide(r *ruleset.Request, now time.Duration) *ruleset.Decision {
+	decision := (*d.next.Load()).Decide(r, now)
+	if !decision.Allowed {
+		if f := d.refused.Load(); f != nil {
+			(*f)(r, decision)
+		}
+	}
+	return decision
+}
+
+// Explain implements envoy.Rules.
+func (d *decider) Explain(r *ruleset.Request, now time.Duration) *ruleset.Decision {
+	return d.live.Explain(r, now)
+}
+
+// record makes decisions from now on be recorded by p, which may be nil.
+func (d *decider) record(p *tracing.Provider) {
+	next := p.Decider(d.live)
+	d.next.Store(&next)
+}
+
+// watch makes f see all that is refused from now on.
+func (d *decider) watch(f func(*ruleset.Request, *ruleset.Decision)) { d.refused.Store(&f) }

@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/headgate/headgate/userspace/admin"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/handdown"
+	"github.com/headgate/headgate/userspace/nginxlog"
+	"github.com/headgate/headgate/userspace/ruleset"
+)
+
+// patience is how long a report waits for what becomes of it.
+const patience = 5 * time.Second
+
+// settleHandDown begins to hand offenders down, goes by other settings, or ends it.
+func (a *Agent) settleHandDown(file *config.File) {
+	s := &a.state
+	c := file.HandDown
+	switch {
+	case c == nil:
+		s.handing.end()
+		s.logs.end()
+		s.hand, s.logsRead = nil, nil
+	case s.hand == nil:
+		s.hand = handdown.New(handdown.Options{
+			Config: *c, Kernel: s.kernel, TrustedProxies: trusted(file),
+			Local: a.local.is, Log: a.log, Publish: a.bus.Publish,
+		})
+		s.handing.begin(s.ctx, a.do, s.hand.Run)
+	default:
+		s.hand.SetConfig(*c, trusted(file))
+	}
+	a.watchRefusals(s.hand)
+	if c != nil && !slices.Equal(c.NginxLogs, s.logsRead) {
+		s.logsRead = c.NginxLogs
+		a.readLogs(c.NginxLogs)
+	}
+}
+
+// trusted returns all whose word about a client's address is believed.
+func trusted(file *config.File) []netip.Prefix {
+	all := slices.Clone(file.HTTP.ClientIP.TrustedProxies)
+	for _, l := range file.Listeners() {
+		all = append(all, l.ProxyProtocol...)
+	}
+	if file.Auth != nil {
+		all = append(all, file.Auth.Gateways...)
+	}
+	return all
+}
+
+// watchRefusals shows refused requests to who hands down, and some of them to who listens.
+func (a *Agent) watchRefusals(hand *handdown.HandDown) {
+	a.state.decider.watch(func(r *ruleset.Request, d *ruleset.Decision) {
+		if hand != nil {
+			hand.Observe(r, d)
+		}
+		if n := a.refusals.sample(a.clock()); n > 0 {
+			a.bus.Publish(event.Event{
+				Time: time.Now(), Kind: event.Refused, Origin: "http", Source: prefixOf(d.Client), Rule: d.Rule, Zone: d.Zone, Count: n,
+			})
+		}
+	})
+}
+
+// prefixOf returns the prefix of one address; an invalid one for none.
+func prefixOf(addr netip.Addr) netip.Prefix {
+	if !addr.IsValid() {
+		return netip.Prefix{}
+	}
+	return netip.PrefixFrom(addr, addr.BitLen())
+}
+
+// readLogs follows nginx's error logs.
+func (a *Agent) readLogs(paths []string) {
+	s := &a.state
+	hand := s.hand
+	s.logs.begin(s.ctx, a.do, func(ctx context.Context) {
+		for _, path := range paths {
+			a.do(func() {
+				err := nginxlog.Follow(ctx, path, nginxlog.Options{Log: a.log}, func(o nginxlog.Offence) {
+					hand.Offend(handdown.Offence{Addr: o.Client, Origin: handdown.Nginx, Zone: o.Zone})
+				})
+				if err != nil && ctx.Err() == nil {
+					a.log.Error("a log of nginx is no longer read", "file", path, "error", err)
+				}
+			})
+		}
+	})
+}
+
+// handDown returns who hands down.
+func (a *Agent) handDown() (*handdown.HandDown, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.state.hand == nil {
+		return nil, fmt.Errorf("hand-down is %w: the configuration has no handdown section", admin.ErrOff)
+	}
+	return a.state.hand, nil
+}
+
+// Offenders implements admin.Agent.
+func (a *Agent) Offenders(n int) ([]admin.Offender, error) {
+	hand, err := a.handDown()
+	if err != nil {
+		return nil, err
+	}
+	a.mu.RLock()
+	action := string(a.state.file.HandDown.Action)
+	a.mu.RUnlock()
+	all := []admin.Offender{}
+	for _, o := range hand.Top(n) {
+		view := admin.Offender{Source: o.Source, Offences: o.Offences, Strikes: o.Strikes, Origin: string(o.Origin)}
+		if o.Left > 0 {
+			view.Action, view.ExpiresSeconds = action, o.Left.Seconds()
+		}
+		all = append(all, view)
+	}
+	return all, nil
+}
+
+// Report implements admin.Agent.
+func (a *Agent) Report(r admin.Report) (admin.Outcome, error) {
+	hand, err := a.handDown()
+	if err != nil {
+		return admin.Outcome{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	o, err := hand.Report(ctx, r.Prefix, handdown.Report, r.Reason, r.Count)
+	switch {
+	case errors.Is(err, handdown.ErrWaits), ctx.Err() != nil:
+		return admin.Outcome{}, err
+	case err != nil:
+		return admin.Outcome{}, admin.Refusal{Err: err}
+	}
+	return admin.Outcome{
+		Prefix: o.Prefix, Outcome: string(o.Result), Reason: o.Reason, Offences: o.Offences, After: o.After,
+		WithinSeconds: o.Within.Seconds(), ForSeconds: o.For.Seconds(), DryRun: o.DryRun,
+	}, nil
+}

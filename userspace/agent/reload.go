@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/systemd"
+	"github.com/headgate/headgate/userspace/watch"
+)
+
+// Reload reads the configuration again. All of the new file is in force when it returns, or nothing has changed and the
+// error says why.
+func (a *Agent) Reload() error {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	return a.reload()
+}
+
+// reloadChanged is Reload for files that somebody has written, unless they were read since.
+func (a *Agent) reloadChanged(files func() []string) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	if watch.Of(files()) == a.state.tried {
+		return
+	}
+	a.log.Info("the configuration has changed", "file", a.options.Path)
+	_ = a.reload() // it has told
+}
+
+// reload reads the configuration again, and tells how that went.
+func (a *Agent) reload() error {
+	if a.state.file == nil || a.state.ctx.Err() != nil {
+		return errors.New("the agent is starting or ending")
+	}
+	systemd.Reloading()
+	seen := watch.Of(sources(a.options.Path, a.state.file))
+	file, sum, err := a.read()
+	if err == nil {
+		err = a.apply(file, sum)
+	}
+	if err != nil {
+		a.refused(err, seen)
+		a.log.Error("the configuration was not reloaded; what was in force stays", "error", err)
+		a.bus.Publish(event.Event{Time: time.Now(), Kind: event.Reloaded, Reason: "refused: " + err.Error()})
+	}
+	systemd.Ready("limiting by " + a.options.Path)
+	return err
+}
+
+// read reads the file. What is doubtful in it is logged.
+func (a *Agent) read() (*config.File, watch.Sum, error) {
+	path, err := filepath.Abs(a.options.Path)
+	if err != nil {
+		return nil, watch.Sum{}, err
+	}
+	for {
+		before := watch.Of([]string{path})
+		file, err := parse(a.options.Path)
+		if err != nil {
+			return nil, watch.Sum{}, err
+		}
+		file.MakeAbsolute(filepath.Dir(path))
+		sum := watch.Of(sources(a.options.Path, file))
+		if watch.Of([]string{path}) != before {
+			continue // it was written while it was read
+		}
+		return file, sum, nil
+	}
+}
+
+// parse reads a file. One that is empty was most likely cut off by whoever is about to write it.
+func parse(path string) (*config.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err // it says "open" and which file
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return nil, fmt.Errorf("%s is empty; if nothing is to be limited, stop the agent", path)
+	}
+	return config.Read(path, f)
+}
+
+// refused notes that the files as they were seen were not taken.
+func (a *Agent) refused(err error, seen watch.Sum) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state.tried = seen
+	r := &a.state.read
+	r.failures++
+	r.err, r.failedAt = err, time.Now()
+}
+
+// loaded tells that a file is in force.
+func (a *Agent) loaded(file *config.File, sum watch.Sum) {
+	for _, w := range file.Warnings {
+		a.log.Warn("the configuration is doubtful", "warning", w.Error())
+	}
+	a.log.Info("the configuration is in force", "file", a.options.Path, "sha256", hex.EncodeToString(sum[:]))
+	a.bus.Publish(event.Event{Time: time.Now(), Kind: event.Reloaded, Name: a.options.Path})
+}

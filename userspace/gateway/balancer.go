@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// mostTries is how many servers a request is tried with: enough for one that has just gone, and not so many that a
+// request which breaks servers breaks all of them.
+const mostTries = 3
+
+// balancer is the http.RoundTripper of a proxy: it chooses the servers.
+type balancer struct{ p *Proxy }
+
+// RoundTrip implements http.RoundTripper, but changes r, which is ReverseProxy's copy.
+func (b balancer) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.p.waiting.Add(1)
+	defer b.p.waiting.Add(-1)
+	x := exchangeOf(r.Context())
+	if r.Body != nil {
+		x.body = &sentBody{Reader: r.Body}
+		r.Body = x.body
+	}
+	pool := b.p.pool.Load()
+	began := time.Now()
+	tried := make([]*server, 0, mostTries)
+	for {
+		s := pool.pick(tried)
+		tried = append(tried, s)
+		x.enter(s)
+		s.direct(r)
+		res, err := pool.transport.RoundTrip(r)
+		if err == nil {
+			b.p.succeeded(pool, s)
+			b.p.observe(res.StatusCode, began)
+			return res, nil
+		}
+		if !b.p.failed(pool, s, r, x, err) {
+			return nil, err
+		}
+		if !isRepeatable(r, x.body, err) || len(tried) == min(mostTries, len(pool.servers)) {
+			b.p.observe(statusOf(err), began)
+			return nil, err
+		}
+		r = copied(r)
+	}
+}
+
+// failed notes that s failed, and reports whether it was the server's fault.
+func (p *Proxy) failed(pool *pool, s *server, r *http.Request, x *exchange, err error) bool {
+	if r.Context().Err() != nil || x.body.failure() != nil {
+		return false
+	}
+	s.failures.Add(1)
+	if isUnreachable(err) {
+		p.report(s, s.health.bad(pool.health))
+	}
+	return true
+}
+
+// succeeded notes that s answered. With a path to ask, only the answers there take it back.
+func (p *Proxy) succeeded(pool *pool, s *server) {
+	if s.health.isSpotless() {
+		return
+	}
+	p.report(s, s.health.answered(pool.health))
+}
+
+// report tells whoever is to know that s is left out or taken back, if it is.
+func (p *Proxy) report(s *server, c change) {
+	switch c {
+	case leftOut:
+		p.log.Warn("server is left out", "upstream", s.name)
+	case takenBack:
+		p.log.Info("server is taken back", "upstream", s.name)
+	default:
+		return
+	}
+	if p.o.Changed != nil {
+		p.o.Changed(s.name, c == takenBack)
+	}
+}
+
+func (p *Proxy) observe(status int, began time.Time) {
+	if p.o.Observe != nil {
+		p.o.Observe(status, time.Since(began))
+	}
+}
+
+// isRepeatable reports whether r can go to another server after err. A server that could not be reached has got
+// nothing. One that has may have done what it was asked, and one that was slow would only get company.
+func isRepeatable(r *http.Request, body *sentBody, err error) bool {
+	if isUnreachable(err) {
+		return body.isWhole()
+	}
+	safe := []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}
+	return body == nil && slices.Contains(safe, r.Method) && !isTimeout(err)
+}
+
+// unreachable is an error of a server that no connection was made to.
+type unreachable struct{ error }
+
+// Unwrap is for package errors.
+func (u unreachable) Unwrap() error { return u.error }
+
+func isUnreachable(err error) bool {
+	_, ok := errors.AsType[unreachable](err)
+	return ok
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
+}
+
+// dialTimeout is how long a connection to a server may take. Where it is far away that is a tenth of it.
+const dialTimeout = 5 * time.Second
+
+// dialer makes connections to servers, that have to take what is written to them within write.
+func dialer(write time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTimeout}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, unreachable{err}
+		}
+		return &serverConn{conn, write}, nil
+	}
+}
+
+// serverConn is a connection to a server that is given up if the server does not read.
+type serverConn struct {
+	net.Conn
+	write time.Duration
+}
+
+// Write implements io.Writer.
+func (c *serverConn) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.write)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// CloseWrite is for tunnels.
+func (c *serverConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// newTransport returns a transport that gives a server so long for its answer to begin.
+func newTransport(timeout time.Duration) *http.Transport {
+	return &http.Transport{
+		DialContext:           dialer(timeout),
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   1024, // as many as were in use: to close and dial costs more than to keep
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   dialTimeout,
+		ResponseHeaderTimeout: timeout,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true, // the client is who says what it accepts
+	}
+}

@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"strings"
+
+	"github.com/headgate/headgate/userspace/clientip"
+)
+
+// The fields that tell a server what its proxies know.
+const (
+	forwardedFor   = "X-Forwarded-For"
+	forwardedHost  = "X-Forwarded-Host"
+	forwardedProto = "X-Forwarded-Proto"
+	realIP         = "X-Real-Ip"
+)
+
+// forward sets the X-Forwarded fields. ReverseProxy has removed those that came, and Forwarded.
+func (p *Proxy) forward(r *httputil.ProxyRequest) {
+	peer := clientip.Peer(r.In.RemoteAddr)
+	out := r.Out.Header
+	if p.trusts(peer) {
+		for _, name := range []string{forwardedFor, forwardedHost, forwardedProto} {
+			if values := r.In.Header[name]; len(values) > 0 {
+				out[name] = []string{strings.Join(values, ", ")}
+			}
+		}
+	} else {
+		delete(out, realIP)
+	}
+	if peer.IsValid() {
+		appendValue(out, forwardedFor, peer.WithZone("").String())
+	}
+	setDefault(out, forwardedHost, r.In.Host)
+	setDefault(out, forwardedProto, scheme(r.In))
+}
+
+// trusts reports whether what peer says of others is believed.
+func (p *Proxy) trusts(peer netip.Addr) bool {
+	if !peer.IsValid() {
+		return p.o.TrustUnix
+	}
+	return contains(p.o.TrustedProxies, peer.WithZone(""))
+}
+
+func scheme(r *http.Request) string {
+	if r.TLS == nil {
+		return "http"
+	}
+	return "https"
+}
+
+// appendValue adds value to the list that the field has. name is canonical.
+func appendValue(h http.Header, name, value string) {
+	if before := h[name]; len(before) > 0 {
+		value = before[0] + ", " + value
+	}
+	h[name] = []string{value}
+}
+
+func setDefault(h http.Header, name, value string) {
+	if len(h[name]) == 0 {
+		h[name] = []string{value}
+	}
+}

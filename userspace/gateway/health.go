@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/userspace/config"
+)
+
+// health is whether a server is left out. Its zero value is healthy.
+type health struct {
+	out      atomic.Bool
+	spotted  atomic.Bool  // the last answer was not good
+	retry    atomic.Int64 // Unix time in ns at which a request is tried, if nothing else asks; 0 for never
+	mu       sync.Mutex
+	failures int // in a row
+	answers  int // in a row
+}
+
+// change is what became of a server.
+type change int
+
+const (
+	unchanged change = iota
+	leftOut
+	takenBack
+)
+
+func (h *health) isOut() bool      { return h.out.Load() }
+func (h *health) isSpotless() bool { return !h.spotted.Load() }
+
+// isDue reports, once an interval, that a server that is left out may be tried with a request.
+func (h *health) isDue() bool {
+	if !h.out.Load() {
+		return false
+	}
+	retry := h.retry.Load()
+	now := time.Now().UnixNano()
+	return retry != 0 && now >= retry && h.retry.CompareAndSwap(retry, now+int64(time.Second))
+}
+
+// bad notes that the server did not answer, or not well. Who asks for no path has only requests to find out that
+// it is back.
+func (h *health) bad(c config.Health) change {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.spotted.Store(true)
+	h.answers = 0
+	h.failures++
+	if h.failures < c.Failures {
+		return unchanged
+	}
+	if c.Path == "" {
+		h.retry.Store(time.Now().Add(c.Interval).UnixNano())
+	}
+	if h.out.Swap(true) {
+		return unchanged
+	}
+	return leftOut
+}
+
+// good notes that a check went well.
+func (h *health) good(c config.Health) change {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answers++
+	if h.out.Load() && h.answers < c.Successes {
+		return unchanged
+	}
+	return h.clear()
+}
+
+// answered notes that a request was answered.
+func (h *health) answered(c config.Health) change {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.Path != "" && h.out.Load() {
+		return unchanged
+	}
+	return h.clear()
+}
+
+func (h *health) clear() change {
+	h.failures = 0
+	h.retry.Store(0)
+	h.spotted.Store(false)
+	if h.out.Swap(false) {
+		return takenBack
+	}
+	return unchanged
+}
+
+// Run asks the servers whether they are well, as the upstream says, until ctx ends.
+func (p *Proxy) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		p.runChecks(ctx, p.pool.Load())
+	}
+}
+
+// runChecks returns when the pool is replaced or ctx ends.
+func (p *Proxy) runChecks(ctx context.Context, pool *pool) {
+	ctx, stop := context.WithCancel(ctx)
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	defer stop()
+	if pool.health.Path != "" {
+		for _, s := range pool.servers {
+			checks.Go(func() { p.checkAlways(ctx, pool, s) })
+		}
+	}
+	select {
+	case <-ctx.Done():
+	case <-pool.retired:
+	}
+}
+
+func (p *Proxy) checkAlways(ctx context.Context, pool *pool, s *server) {
+	interval := time.NewTicker(pool.health.Interval)
+	defer interval.Stop()
+	for ctx.Err() == nil {
+		isWell := pool.check(ctx, s)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case isWell:
+			p.report(s, s.health.good(pool.health))
+		default:
+			p.report(s, s.health.bad(pool.health))
+		}
+		select {
+		case <-ctx.Done():
+		case <-interval.C:
+		}
+	}
+}
+
+// mostOfCheck bounds what is read of an answer to a check, so that the connection can be used again.
+const mostOfCheck = 64 << 10
+
+// check asks s whether it is well.
+func (p *pool) check(ctx context.Context, s *server) bool {
+	ctx, cancel := context.WithTimeout(ctx, p.health.Timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.name+p.health.Path, nil)
+	if err != nil {
+		return false
+	}
+	r.Header.Set("User-Agent", "headgate-health")
+	res, err := p.transport.RoundTrip(r)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, io.LimitReader(res.Body, mostOfCheck))
+	return err == nil && res.StatusCode >= 200 && res.StatusCode < 400
+}

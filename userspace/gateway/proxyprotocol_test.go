@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/pires/go-proxyproto"
+
+	"github.com/headgate/headgate/userspace/clientip"
+	"github.com/headgate/headgate/userspace/config"
+)
+
+// header returns a PROXY protocol header of a version, for a connection from 203.0.113.7:4711.
+func header(t *testing.T, version byte, command proxyproto.ProtocolVersionAndCommand) string {
+	t.Helper()
+	h := proxyproto.HeaderProxyFromAddrs(version,
+		&net.TCPAddr{IP: net.IPv4(203, 0, 113, 7), Port: 4711}, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80})
+	h.Command = command
+	var b bytes.Buffer
+	if _, err := h.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+const askWho = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+
+// who answers who the request and its connection are from.
+func who(w http.ResponseWriter, r *http.Request) {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	fmt.Fprintf(w, "%s via %s", host, clientip.Conn(r.Context()))
+}
+
+func TestProxyProtocol(t *testing.T) {
+	v1, v2 := header(t, 1, proxyproto.PROXY), header(t, 2, proxyproto.PROXY)
+	tests := map[string]struct {
+		listed     string
+		sent, want string // the body; empty for a request that is not answered by the handler
+	}{
+		"version 1":              {"127.0.0.0/8", v1 + askWho, "203.0.113.7 via 127.0.0.1"},
+		"version 2":              {"127.0.0.0/8", v2 + askWho, "203.0.113.7 via 127.0.0.1"},
+		"version 1 unknown":      {"127.0.0.0/8", "PROXY UNKNOWN\r\n" + askWho, "127.0.0.1 via 127.0.0.1"},
+		"version 2 local":        {"127.0.0.0/8", header(t, 2, proxyproto.LOCAL) + askWho, "127.0.0.1 via 127.0.0.1"},
+		"missing":                {"127.0.0.0/8", askWho, ""},
+		"broken":                 {"127.0.0.0/8", "PROXY TCP4 1.2.3.4\r\n" + askWho, ""},
+		"forged, version 1":      {"192.0.2.0/24", v1 + askWho, ""},
+		"forged, version 2":      {"192.0.2.0/24", v2 + askWho, ""},
+		"not listed, none sent":  {"192.0.2.0/24", askWho, "127.0.0.1 via invalid IP"},
+		"twice, the second told": {"127.0.0.0/8", v1 + v1 + askWho, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := loopback(t, config.Listener{ProxyProtocol: prefixes(tt.listed)}, ListenOptions{})
+			run(t, l, http.HandlerFunc(who), ServerOptions{})
+			conn, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			checkWho(t, conn, tt.sent, tt.want)
+		})
+	}
+}
+
+// checkWho sends a request and expects a body, or if want is empty that the handler does not see it.
+func checkWho(t *testing.T, conn net.Conn, sent, want string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, sent); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		if want != "" {
+			t.Fatal(err)
+		}
+		return
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(res.Body)
+	if want == "" {
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("status %d, %q", res.StatusCode, body)
+		}
+		return
+	}
+	if string(body) != want {
+		t.Errorf("%q, want %q", body, want)
+	}
+}
+
+// The header stands before the TLS handshake.
+func TestProxyProtocolBeforeTLS(t *testing.T) {
+	a := &authority{t: t, dir: t.TempDir()}
+	files := a.write("h")
+	l := loopback(t, config.Listener{TLS: &files, ProxyProtocol: prefixes("127.0.0.0/8")}, ListenOptions{})
+	run(t, l, http.HandlerFunc(who), ServerOptions{})
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, header(t, 2, proxyproto.PROXY)); err != nil {
+		t.Fatal(err)
+	}
+	checkWho(t, tls.Client(conn, insecure()), askWho, "203.0.113.7 via 127.0.0.1")
+}

@@ -1,0 +1,90 @@
+package ruleset
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/userspace/config"
+)
+
+// Live is rules that can be replaced while they decide. All methods may be called at the same time.
+//
+// Replace costs what it takes to read the rules, whatever the number of keys, and stops nobody. A request is decided by the
+// rules before or by those after it, and never by some of each. What becomes of the keys of a zone:
+//
+//   - A zone that has its name, its key, how much of an address that has, and its algorithm as before keeps them.
+//     Its rates, bursts, overrides, allow list and max_keys may change, and the rules that use it.
+//   - With leaky and sketch a key goes on to owe as many requests as before, but no more than the new burst.
+//     So over a change no more pass than the larger burst and what the larger rate gives; and a key that owed an
+//     hour at a slow rate owes a moment at a fast one. With nginx the excess stays what it is, as after a reload of nginx.
+//   - With window and sliding what was counted in windows of the same length counts on. A quota of another
+//     length begins anew.
+//   - Requests under way go on to hold their places, and free each once.
+//   - Any other zone begins with keys that were never seen.
+//
+// What is sized by max_keys when a zone is made (locks, the first tier of sketch, the buckets of nginx) keeps that size.
+type Live struct {
+	set atomic.Pointer[Set]
+
+	mu     sync.Mutex // of Replace, and of what reads more than the set
+	config config.HTTP
+}
+
+var _ Decider = (*Live)(nil)
+
+// NewLive returns the rules of h, every key being one never seen. Errors are those of New.
+func NewLive(h config.HTTP) (*Live, error) {
+	set, err := New(h)
+	if err != nil {
+		return nil, err
+	}
+	l := &Live{config: h}
+	l.set.Store(set)
+	return l, nil
+}
+
+// Decide is Set.Decide by the rules in force.
+func (l *Live) Decide(r *Request, now time.Duration) *Decision {
+	for {
+		d, ok := l.set.Load().decide(r, now)
+		if ok {
+			return d
+		}
+		d.Free(now) // its rules were replaced meanwhile
+	}
+}
+
+// Explain is Set.Explain by the rules in force.
+func (l *Live) Explain(r *Request, now time.Duration) *Decision { return l.set.Load().Explain(r, now) }
+
+// Counters returns what was counted since NewLive for the rules and zones in force. What has the name of one that there was
+// before goes on from its numbers.
+func (l *Live) Counters() Counters {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.set.Load().Counters()
+}
+
+// Config returns what the rules in force were made of. Nothing of it may be changed.
+func (l *Live) Config() config.HTTP {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.config
+}
+
+// Replace makes the rules those of h, or changes nothing and returns an error, as New does. Requests that come after it has
+// returned are decided by h. Nothing of h may be changed afterwards.
+func (l *Live) Replace(h config.HTTP) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.set.Load()
+	next, err := newSet(h, 0, was)
+	if err != nil {
+		return err
+	}
+	l.set.Store(next)
+	l.config = h
+	next.settle(was)
+	return nil
+}
