@@ -72,7 +72,7 @@ session is refused.`,
 		newZonesCmd(e, g), newZoneCmd(e, g), newKeysCmd(e, g), newPeekCmd(e, g), newResetCmd(e, g),
 		newOffendersCmd(e, g), newReportCmd(e, g),
 		newRunCmd(e, g), newExplainCmd(e, g), newCheckCmd(e, g), newReplayCmd(e, g), newDemoCmd(e, g), newVersionCmd(e, g),
-		newTryWatchCmd(e, g), newManCmd(),
+		newTryWatchCmd(e, g), newDemoPartCmd(e), newManCmd(),
 	)
 	return root
 }

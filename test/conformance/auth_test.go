@@ -26,11 +26,17 @@ func peerText(a netip.Addr) string {
 	return a.String()
 }
 
-// nginx is auth_request, with the nginx of the recipe in front: that passes on status, body and fields.
-type nginx struct{ handler }
+// authRequest is auth_request of an nginx with the recipe: that passes on status, body and fields.
+type authRequest struct{ conformance.Handler }
 
-func openNginx(_ *testing.T, r conformance.Rules) conformance.Front {
-	return nginx{handler{"nginx", newAuth(r), askNginx}}
+func openAuthRequest(_ *testing.T, r conformance.Rules) conformance.Front {
+	return authRequest{conformance.Handler{Label: "auth_request", Handler: newAuth(r), Ask: askNginx}}
+}
+
+// asked returns the request of a gateway that tells of its client's in h.
+func asked(t *testing.T, path string, h http.Header) *http.Request {
+	t.Helper()
+	return conformance.Direct(t, conformance.Step{Peer: gatewayAddress(), Method: http.MethodGet, Host: "headgate", Target: path, Header: h})
 }
 
 // askNginx tells of a request as the recipe's nginx does.
@@ -42,13 +48,13 @@ func askNginx(t *testing.T, s conformance.Step) *http.Request {
 	h.Set("X-Headgate-Method", s.Method)
 	h.Set("X-Headgate-Uri", s.Target)
 	h.Set("X-Headgate-Host", s.Host)
-	return read(t, http.MethodGet, gateway.NginxPath, "headgate", h, gatewayAddress())
+	return asked(t, gateway.NginxPath, h)
 }
 
 // Do answers as nginx makes of it.
-func (n nginx) Do(t *testing.T, s conformance.Step) conformance.Answer {
+func (f authRequest) Do(t *testing.T, s conformance.Step) conformance.Answer {
 	t.Helper()
-	w := n.record(t, s)
+	w := f.Record(t, s)
 	a := conformance.Answer{Status: w.Code, Header: conformance.Told(w.Header())}
 	if w.Code == http.StatusForbidden {
 		status, err := strconv.Atoi(w.Header().Get("X-Headgate-Status"))
@@ -61,12 +67,18 @@ func (n nginx) Do(t *testing.T, s conformance.Step) conformance.Answer {
 	return a
 }
 
+// Expect implements conformance.Partial.
+func (authRequest) Expect(_ conformance.Step, a conformance.Answer) conformance.Answer {
+	a = asNginxSays(a)
+	delete(a.Header, "X-Content-Type-Options") // the recipe's affair
+	return a
+}
+
 const problemJSON = "application/problem+json"
 
-// Expect implements conformance.Partial: refusals are JSON, whatever the client accepts.
-func (nginx) Expect(_ conformance.Step, a conformance.Answer) conformance.Answer {
+// asNginxSays returns a right answer as nginx makes it: refusals are JSON, whatever the client accepts.
+func asNginxSays(a conformance.Answer) conformance.Answer {
 	a.Header = maps.Clone(a.Header)
-	delete(a.Header, "X-Content-Type-Options") // the recipe's affair
 	if has := a.Header["Content-Type"]; has != nil && !slices.Equal(has, []string{problemJSON}) {
 		a.Header.Set("Content-Type", problemJSON)
 		a.Body = ""
@@ -75,7 +87,7 @@ func (nginx) Expect(_ conformance.Step, a conformance.Answer) conformance.Answer
 }
 
 func openForward(_ *testing.T, r conformance.Rules) conformance.Front {
-	return handler{"forward", newAuth(r), askForward}
+	return conformance.Handler{Label: "forward-auth", Handler: newAuth(r), Ask: askForward}
 }
 
 // askForward tells of a request as Traefik and Caddy do where they keep the X-Forwarded-For that they get.
@@ -85,7 +97,7 @@ func askForward(t *testing.T, s conformance.Step) *http.Request {
 	h.Set("X-Forwarded-Method", s.Method)
 	h.Set("X-Forwarded-Uri", s.Target)
 	h.Set("X-Forwarded-Host", s.Host)
-	return read(t, http.MethodGet, gateway.ForwardPath, "headgate", h, gatewayAddress())
+	return asked(t, gateway.ForwardPath, h)
 }
 
 // forwarded returns the client's fields as a proxy passes them on: its peer is the last of X-Forwarded-For.

@@ -79,8 +79,10 @@ func Told(h http.Header) http.Header {
 	return told
 }
 
-// Run runs all scenarios on the first front and then on the others, whose bodies must be those of the first.
+// Run runs all scenarios on the middleware and then on fronts, whose bodies must be those of the middleware.
 func Run(t *testing.T, fronts ...Open) {
+	t.Helper()
+	fronts = append([]Open{openMiddleware}, fronts...)
 	for _, s := range Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			var bodies []string

@@ -46,7 +46,9 @@ func dial(t *testing.T, r conformance.Rules) *grpc.ClientConn {
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
-		os.RemoveAll(dir)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
 	})
 	return conn
 }

@@ -48,6 +48,17 @@ func requests() []Scenario {
 			get("/", passes(`"post";q=1;w=3600`, `"post";r=0;t=3600`)).method("POST").host("www.example.com"),
 		},
 	}, {
+		"what gateways tell is not taken from the client", `
+  client_ip: {header: X-Forwarded-For, trusted_proxies: [10.0.0.0/8]}
+  zones: {login: {key: [ip, host], rate: 1r/h}}
+  rules: [{match: {path: /login, method: [POST]}, limits: [{zone: login}]}]
+`, []Step{
+			told("192.0.2.7", passes(`"login";q=1;w=3600`, `"login";r=0;t=3600`)),
+			told("192.0.2.7", refused(`"login";q=1;w=3600`, `"login";r=0;t=3600`, 3600)),
+			told("10.0.0.1", passes(`"login";q=1;w=3600`, `"login";r=0;t=3600`), "X-Forwarded-For", "203.0.113.1"),
+			told("10.0.0.2", refused(`"login";q=1;w=3600`, `"login";r=0;t=3600`, 3600), "X-Forwarded-For", "203.0.113.1"),
+		},
+	}, {
 		"fields, cookies and arguments as keys", `
   zones: {perapp: {key: ["header:appid", "cookie:sid", "query:a"], rate: 1r/h}}
   rules: [{limits: [{zone: perapp}]}]
@@ -59,4 +70,16 @@ func requests() []Scenario {
 			get("/", unlimited(), "appid", "7", "Cookie", "sid=s1"),
 		},
 	}}
+}
+
+// told is a login that says of itself what a gateway would, and nothing of it is true.
+func told(peer string, want Answer, fields ...string) Step {
+	lies := []string{
+		"X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/", "X-Forwarded-Host", "other.example", "X-Forwarded-Proto", "https",
+		"X-Headgate-Peer", "198.51.100.1", "X-Headgate-Method", "GET", "X-Headgate-Uri", "/", "X-Headgate-Host", "other.example",
+		"X-Original-Uri", "/", "X-Original-Method", "GET",
+	}
+	s := from(peer, want, append(lies, fields...)...).method("POST")
+	s.Target = "/login"
+	return s
 }

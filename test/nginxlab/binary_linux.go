@@ -2,6 +2,7 @@ package nginxlab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,7 +33,7 @@ func find(tb testing.TB) binary {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		tb.Skipf("needs nginx built with --with-debug in %s, or apt-get to download it", installed)
 	}
-	b, err := downloaded(tb)
+	b, err := downloaded(tb.Context(), cacheDir(tb))
 	if err == nil {
 		err = b.check(tb.Context())
 	}
@@ -43,6 +44,22 @@ func find(tb testing.TB) binary {
 		tb.Fatalf("no nginx: %v", err)
 	}
 	return b
+}
+
+// Command returns a command that runs an nginx with the arguments: the one that is installed or, if there is none, the one
+// that apt-get downloads. Its clock is the real one.
+func Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	b := binary{path: installed}
+	if _, err := os.Stat(installed); err != nil {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, err
+		}
+		if b, err = downloaded(ctx, cache); err != nil {
+			return nil, fmt.Errorf("no nginx: %w; install it, or have apt-get download it", err)
+		}
+	}
+	return b.command(ctx, args...), nil
 }
 
 // check returns an error if b does not run here, or logs too little.
@@ -66,12 +83,17 @@ func (b binary) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// downloaded returns the nginx that apt downloads. What was downloaded once stays in the user's cache.
-func downloaded(tb testing.TB) (binary, error) {
+// cacheDir returns where to keep what is downloaded.
+func cacheDir(tb testing.TB) string {
 	cache, err := os.UserCacheDir()
 	if err != nil { // no home; a place that others can write to is none to run programs from
-		cache = tb.TempDir()
+		return tb.TempDir()
 	}
+	return cache
+}
+
+// downloaded returns the nginx that apt downloads. What was downloaded once stays in the cache.
+func downloaded(ctx context.Context, cache string) (_ binary, err error) {
 	dir := filepath.Join(cache, "headgate", "nginx")
 	if b, err := unpacked(dir); err == nil {
 		return b, nil
@@ -83,8 +105,8 @@ func downloaded(tb testing.TB) (binary, error) {
 	if err != nil {
 		return binary{}, err
 	}
-	defer remove(tb, temp)
-	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Minute)
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := download(ctx, temp); err != nil {
 		return binary{}, err

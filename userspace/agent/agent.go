@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/userspace/gateway"
 	"github.com/headgate/headgate/userspace/logging"
 	"github.com/headgate/headgate/userspace/metrics"
+	"github.com/headgate/headgate/userspace/nginxlog"
 	"github.com/headgate/headgate/userspace/ruleset"
 	"github.com/headgate/headgate/userspace/systemd"
 	"github.com/headgate/headgate/userspace/watch"
@@ -54,6 +55,7 @@ type Agent struct {
 	metrics    *metrics.Metrics
 	controller atomic.Pointer[adaptive.Controller] // nil unless the rates are adapted
 	refusals   sampler
+	nginx      nginxlog.Counters // of all logs
 	local      local
 
 	background sync.WaitGroup

@@ -69,7 +69,7 @@ func (a *Agent) handDownMetrics() *metrics.HandDown {
 	c := hand.Counters()
 	return &metrics.HandDown{
 		Offences: labelled(c.Offences), HandedDown: labelled(c.HandedDown), Spared: labelled(c.Spared),
-		Rules: c.Rules, MaxRules: c.MaxRules, Lost: c.Lost, Evicted: c.Evicted, Late: c.Late,
+		Rules: c.Rules, MaxRules: c.MaxRules, Lost: c.Lost, Evicted: c.Evicted, Late: c.Late, Doubtful: a.nginx.Doubtful.Load(),
 	}
 }
 

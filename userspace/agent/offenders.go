@@ -85,7 +85,7 @@ func (a *Agent) readLogs(paths []string) {
 	s.logs.begin(s.ctx, a.do, func(ctx context.Context) {
 		for _, path := range paths {
 			a.do(func() {
-				err := nginxlog.Follow(ctx, path, nginxlog.Options{Log: a.log}, func(o nginxlog.Offence) {
+				err := nginxlog.Follow(ctx, path, nginxlog.Options{Log: a.log, Counters: &a.nginx}, func(o nginxlog.Offence) {
 					hand.Offend(handdown.Offence{Addr: o.Client, Origin: handdown.Nginx, Zone: o.Zone})
 				})
 				if err != nil && ctx.Err() == nil {

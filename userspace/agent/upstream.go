@@ -52,7 +52,9 @@ func (a *Agent) settleProxy(c *change) {
 
 // observe counts an answer of the backend.
 func (a *Agent) observe(status int, latency time.Duration) {
-	a.metrics.ObserveUpstream(status, latency)
+	if status != gateway.StatusClientGone {
+		a.metrics.ObserveUpstream(status, latency)
+	}
 	if c := a.controller.Load(); c != nil {
 		c.Observe(status, latency)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func (c clientRequest) forward() *http.Request {
 	r := httptest.NewRequest(http.MethodGet, ForwardPath, nil)
 	r.RemoteAddr, r.Host = "127.0.0.1:1", "headgate"
 	r.Header = c.header.Clone()
-	peers := append(r.Header[forwardedFor], c.peer)
+	peers := append(slices.Clone(r.Header[forwardedFor]), c.peer)
 	r.Header.Set(forwardedFor, strings.Join(peers, ", "))
 	for name, value := range map[string]string{forwardedMethod: c.method, forwardedHost: c.host, forwardedURI: c.uri, forwardedProto: "https"} {
 		r.Header.Set(name, value)
@@ -223,5 +224,33 @@ func TestRefusedHead(t *testing.T) {
 	var problem struct{ Status int }
 	if err := json.Unmarshal([]byte(g.body), &problem); err != nil || problem.Status != g.status || g.status != http.StatusTooManyRequests {
 		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// What the gateway added is taken away, and nothing else: with `hops` another value would be the client.
+func TestCutLast(t *testing.T) {
+	tests := []struct {
+		lines []string
+		peer  string
+		left  []string
+	}{
+		{nil, "", nil},
+		{[]string{"203.0.113.7"}, "203.0.113.7", nil},
+		{[]string{"198.51.100.1, 203.0.113.7"}, "203.0.113.7", []string{"198.51.100.1"}},
+		{[]string{"198.51.100.1,"}, "", []string{"198.51.100.1"}},
+		{[]string{"198.51.100.1, 10.0.0.1", "203.0.113.7"}, "203.0.113.7", []string{"198.51.100.1, 10.0.0.1"}},
+		{[]string{"a", "b,\t203.0.113.7 "}, "203.0.113.7", []string{"a", "b"}},
+	}
+	for _, tt := range tests {
+		h := http.Header{}
+		if tt.lines != nil {
+			h[forwardedFor] = tt.lines
+		}
+		if peer := cutLast(h); peer != tt.peer {
+			t.Errorf("%q: peer %q", tt.lines, peer)
+		}
+		if d := cmp.Diff(tt.left, h[forwardedFor]); d != "" {
+			t.Errorf("%q: %s", tt.lines, d)
+		}
 	}
 }

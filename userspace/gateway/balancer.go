@@ -40,6 +40,7 @@ func (b balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 			return res, nil
 		}
 		if !b.p.failed(pool, s, r, x, err) {
+			b.p.observe(StatusClientGone, began)
 			return nil, err
 		}
 		if !isRepeatable(r, x.body, err) || len(tried) == min(mostTries, len(pool.servers)) {

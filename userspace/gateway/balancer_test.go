@@ -83,7 +83,11 @@ func TestClientsFaults(t *testing.T) {
 			f := &fakeServers{answer: map[string]func(*http.Request) (*http.Response, error){"a": readingFirst(errors.New("write failed"))}}
 			log := new(logged)
 			p := newTestProxy(t, upstream(servers(t, "a")...), ProxyOptions{Transport: f, Log: log.logger(),
-				Observe: func(status int, _ time.Duration) { t.Errorf("observed %d", status) }})
+				Observe: func(status int, _ time.Duration) {
+					if status != StatusClientGone {
+						t.Errorf("observed %d", status)
+					}
+				}})
 			r := sent("POST", "b")
 			r.Body = io.NopCloser(brokenReader{tt.err})
 			if g := answer(p, r); g.status != tt.status {

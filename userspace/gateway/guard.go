@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/headgate/headgate/userspace/httplimit"
 )
 
 // guard ends a response that its client does not take, and the body that it does not send. Server.ReadTimeout and
@@ -142,6 +144,9 @@ func (b guardedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// MayReadAhead is for httplimit.MayReadAhead: what a guard does, it does locked.
+func (b guardedBody) MayReadAhead() bool { return httplimit.MayReadAhead(b.g.body) }
 
 // Close implements io.Closer.
 func (b guardedBody) Close() error { return b.g.body.Close() }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/httplimit"
 )
 
 // limits are timeouts that tests in a bubble wait for.
@@ -259,4 +260,42 @@ func TestSlowReader(t *testing.T) {
 			t.Errorf("%d bytes, %v", n, err)
 		}
 	})
+}
+
+// The time for a body is over when it is there: the handler may take longer, and its client is not taken for gone.
+func TestSlowHandlerAfterBody(t *testing.T) {
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done():
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case <-time.After(10 * limits().Read):
+		}
+	}
+	bothProtocols(t, slow, func(t *testing.T, c *http.Client) {
+		if g := do(t, c, http.MethodPost, "http://h/", "body"); g.status != http.StatusOK {
+			t.Errorf("status %d", g.status)
+		}
+	})
+}
+
+// So that a delayed request with a small body notices that its client leaves (httplimit), a guard must not hide what the body is.
+func TestGuardDoesNotHideThatABodyMayBeReadAhead(t *testing.T) {
+	may := make(chan bool, 1)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewServer(ServerOptions{Name: "test", Timeouts: limits(), Log: quiet(), Handler: http.HandlerFunc(
+		func(_ http.ResponseWriter, r *http.Request) { may <- httplimit.MayReadAhead(r.Body) })})
+	go s.Serve(l) //nolint:errcheck // it ends with the test
+	defer s.Close()
+	res, err := http.Post("http://"+l.Addr().String(), "text/plain", strings.NewReader("body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if !<-may {
+		t.Error("the body may not be read ahead")
+	}
 }

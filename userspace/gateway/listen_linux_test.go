@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bufio"
 	"io"
 	"net"
 	"net/http"
@@ -176,6 +177,10 @@ func serveInherited() {
 			panic(err)
 		}
 		l.Close()
+		// A client takes an answer that comes before its request for none.
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+			panic(err)
+		}
 		_, _ = io.WriteString(conn, "HTTP/1.0 200 OK\r\n\r\ninherited")
 		_ = conn.(*net.TCPConn).CloseWrite()
 		_, _ = io.Copy(io.Discard, conn)

@@ -22,14 +22,17 @@ type ProxyOptions struct {
 	TrustUnix      bool
 	Log            *slog.Logger // slog.Default if nil
 	// Observe, if set, is told how each request went: the status of the server's answer, or of the proxy's own where
-	// there was none, and how long it took until it began. Requests whose client left or did
-	// not send them in full are not told.
+	// there was none, and how long it took until it began; with StatusClientGone that the client left, or did not send the request in
+	// full, which says nothing about the server.
 	Observe func(status int, latency time.Duration)
 	// Changed, if set, is told when a server is left out, and when it is taken back.
 	Changed func(server string, healthy bool)
 	// Transport sends requests to the servers; the proxy's own if nil.
 	Transport http.RoundTripper
 }
+
+// StatusClientGone is what Observe is told of requests that nobody waits for any more, as nginx logs it.
+const StatusClientGone = 499
 
 // Proxy passes requests on to the servers of an upstream. It is a handler that limits nothing. All methods may be
 // called at the same time.

@@ -160,7 +160,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopListening()
 	s.server.SetKeepAlivesEnabled(false)
 	s.awaitFirstRequests(ctx)
-	err := s.server.Shutdown(ctx)
+	err := unlessClosed(s.server.Shutdown(ctx))
 	if waitErr := s.tunnels.wait(ctx); err == nil {
 		err = waitErr
 	}
@@ -215,7 +215,15 @@ func (s *Server) awaitFirstRequests(ctx context.Context) {
 func (s *Server) Close() error {
 	defer s.tunnels.close()
 	s.stopListening()
-	return s.server.Close()
+	return unlessClosed(s.server.Close())
+}
+
+// unlessClosed returns err, but not that of a listener which stopListening has closed before net/http does.
+func unlessClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // withConn tells requests whose peer a PROXY protocol header told who their connection is from.

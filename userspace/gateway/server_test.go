@@ -156,8 +156,8 @@ func TestDrainTunnels(t *testing.T) {
 				if d := time.Since(began); d != want || (err != nil) != (leaves > want) {
 					t.Errorf("drained in %v, %v; want %v", d, err, want)
 				}
-				if _, err := conn.Read(make([]byte, 1)); err == nil {
-					t.Error("the tunnel is open")
+				if _, err := conn.Read(make([]byte, 1)); err == nil || time.Since(began) != want {
+					t.Errorf("the tunnel ends after %v, %v", time.Since(began), err)
 				}
 				wait()
 			})

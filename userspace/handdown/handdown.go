@@ -56,11 +56,11 @@ func New(o Options) *HandDown {
 	o.fill()
 	h := &HandDown{
 		o:         o,
-		began:     o.Clock(),
 		offenders: newOffenders(o.MaxOffenders),
 		queue:     newQueue(o.MaxWaiting),
 		notices:   make(chan event.Event, 64),
 	}
+	h.began = h.date()
 	h.SetConfig(o.Config, o.TrustedProxies)
 	return h
 }
@@ -75,9 +75,6 @@ func (o *Options) fill() {
 	}
 	if o.Publish == nil {
 		o.Publish = func(event.Event) {}
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
 	}
 	if o.MaxOffenders <= 0 {
 		o.MaxOffenders = 100_000
@@ -102,15 +99,15 @@ func (h *HandDown) SetConfig(c config.HandDown, trustedProxies []netip.Prefix) {
 // Offend counts an offence. It does not wait.
 func (h *HandDown) Offend(o Offence) { h.offend(o, 1) }
 
-// offend counts n offences, and returns what that leads to, how many count, and what a rule would be for.
-func (h *HandDown) offend(o Offence, n int) (v verdict, count int, prefix netip.Prefix) {
+// offend counts n offences, and returns what that leads to, and how many count.
+func (h *HandDown) offend(o Offence, n int) (v verdict, count int) {
 	s := h.settings.Load()
-	prefix = s.rulePrefix(o.Addr)
+	prefix := s.rulePrefix(o.Addr)
 	if !prefix.IsValid() {
 		stripe := h.counts.of(source{})
 		stripe.offence(o.Origin).Add(uint64(n))
 		stripe.spare(Unknown).Add(uint64(n))
-		return passed, 0, prefix
+		return passed, 0
 	}
 	of := sourceOf(prefix)
 	stripe := h.counts.of(of)
@@ -130,8 +127,21 @@ func (h *HandDown) offend(o Offence, n int) (v verdict, count int, prefix netip.
 			stripe.spare(f.spared).Add(uint64(n))
 		}
 	})
-	return v, count, prefix
+	return v, count
 }
 
 // now returns the time since h began.
-func (h *HandDown) now() time.Duration { return h.o.Clock().Sub(h.began) }
+func (h *HandDown) now() time.Duration {
+	if h.o.Clock == nil {
+		return time.Since(h.began) // half the cost of time.Now
+	}
+	return h.o.Clock().Sub(h.began)
+}
+
+// date returns the time of an event.
+func (h *HandDown) date() time.Time {
+	if h.o.Clock == nil {
+		return time.Now()
+	}
+	return h.o.Clock()
+}

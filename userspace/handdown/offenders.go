@@ -1,7 +1,8 @@
 package handdown
 
 import (
-	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -18,7 +19,7 @@ const (
 
 // offenders remembers sources, up to a bound. All methods may be called at the same time.
 type offenders struct {
-	seed   maphash.Seed
+	seed   [2]uint64 // nobody can choose sources of one shard
 	shards []shard
 }
 
@@ -37,7 +38,7 @@ func newOffenders(most int) *offenders {
 	if most < leastSharded {
 		n = 1
 	}
-	t := &offenders{maphash.MakeSeed(), make([]shard, n)}
+	t := &offenders{[2]uint64{rand.Uint64(), rand.Uint64()}, make([]shard, n)}
 	for i := range t.shards {
 		t.shards[i].index = make(map[source]*offender)
 	}
@@ -54,7 +55,8 @@ func (t *offenders) with(of source, now time.Duration, s *settings, f func(*offe
 }
 
 func (t *offenders) shardOf(of source) *shard {
-	return &t.shards[maphash.Comparable(t.seed, of)&uint64(len(t.shards)-1)]
+	high, low := bits.Mul64(of.high^t.seed[0], of.low^t.seed[1])
+	return &t.shards[(high^low)&uint64(len(t.shards)-1)]
 }
 
 // get returns the offender and the time. The lock is held.

@@ -62,7 +62,7 @@ func (h *HandDown) Report(ctx context.Context, prefix netip.Prefix, origin Origi
 	}
 	w := h.waiters.add(full.Prefix)
 	defer h.waiters.remove(full.Prefix, w)
-	v, offences, _ := h.offend(o, count)
+	v, offences := h.offend(o, count)
 	return h.await(ctx, v, offences, full, w)
 }
 

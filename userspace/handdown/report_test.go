@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
 		want(l.report("192.0.2.1/32", 1), "192.0.2.1/32", HandedDown, "", 0, 59*time.Second)
 		want(l.report("2001:db8::1/128", 1000), "2001:db8::/64", HandedDown, "", 0, time.Minute)
 		want(l.report("10.0.0.1/32", 1), "10.0.0.1/32", Spared, "private", 0, 0)
-		l.kernel.protected = func(netip.Prefix) string { return "allow rule" }
+		l.kernel.change(func() { l.kernel.protected = func(netip.Prefix) string { return "allow rule" } })
 		want(l.report("192.0.2.7/32", 3), "192.0.2.7/32", Spared, "protected: allow rule", 0, 0)
 		want(l.report("192.0.2.7/32", 3), "192.0.2.7/32", Spared, "protected", 0, 0)
 		l.wantBlocked("192.0.2.1/32", "2001:db8::/64")
@@ -78,11 +78,11 @@ func TestReportWhileTheKernelIsAway(t *testing.T) {
 	k := &fakeKernel{}
 	run(t, Options{Kernel: k}, func(l *lab) {
 		k.change(func() { k.err = errRefused })
-		_, err := l.Report(t.Context(), netip.MustParsePrefix("192.0.2.1/32"), Report, strings.Repeat("\xff", 3*mostReason), 3)
+		_, err := l.Report(l.Context(), netip.MustParsePrefix("192.0.2.1/32"), Report, strings.Repeat("\xff", 3*mostReason), 3)
 		if !errors.Is(err, ErrWaits) {
 			t.Errorf("%v", err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(l.Context(), time.Second)
 		defer cancel()
 		if _, err = l.Report(ctx, netip.MustParsePrefix("192.0.2.1/32"), Report, "", 3); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)

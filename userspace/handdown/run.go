@@ -193,7 +193,7 @@ func (r *runner) made(o order, s *settings) {
 	r.offenders.with(sourceOf(o.prefix), r.now(), s, func(f *offender, _ time.Duration) { f.strike(until, s.DryRun) })
 	r.force.add(o.prefix, until, s.DryRun)
 	r.counts.rule(o.rule.Action)
-	r.tell(event.HandedDown, o.candidate, o.reason(s), o.rule.For, s)
+	r.tell(event.HandedDown, o.candidate, o.reason(s), o.rule.For)
 	r.o.Log.Info("a source was handed down", "source", o.prefix.String(), "origin", string(o.offence.Origin),
 		"reason", o.reason(s), "rule", o.offence.Rule, "zone", o.offence.Zone, "action", string(o.rule.Action),
 		"for", o.rule.For.String(), "strike", o.strike, "dry_run", s.DryRun)

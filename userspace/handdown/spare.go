@@ -8,10 +8,12 @@ func (h *HandDown) exempt(addr netip.Addr, prefix netip.Prefix, s *settings) Rea
 	switch {
 	case !prefix.IsValid():
 		return Unknown
-	case overlaps(prefix, unusual()):
+	case overlaps(whole(addr), unusual()):
 		return Unusual
 	case !s.Private && overlaps(prefix, private()):
 		return Private
+	case overlaps(prefix, unusual()):
+		return Unusual
 	case overlaps(prefix, s.trusted):
 		return TrustedProxy
 	case !addr.IsLoopback() && h.o.Local(addr):
@@ -19,6 +21,12 @@ func (h *HandDown) exempt(addr netip.Addr, prefix netip.Prefix, s *settings) Rea
 	default:
 		return ""
 	}
+}
+
+// whole returns the prefix that only addr is in.
+func whole(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap().WithZone("")
+	return netip.PrefixFrom(addr, addr.BitLen())
 }
 
 func overlaps(p netip.Prefix, with []netip.Prefix) bool {

@@ -23,9 +23,9 @@ func (c candidate) reason(s *settings) string {
 }
 
 // tell publishes what became of a candidate.
-func (r *runner) tell(kind event.Kind, c candidate, reason string, period time.Duration, s *settings) {
+func (r *runner) tell(kind event.Kind, c candidate, reason string, period time.Duration) {
 	r.o.Publish(event.Event{
-		Time: r.o.Clock(), Kind: kind, Source: c.prefix, Origin: string(c.offence.Origin),
+		Time: r.date(), Kind: kind, Source: c.prefix, Origin: string(c.offence.Origin),
 		Rule: c.offence.Rule, Zone: c.offence.Zone, Reason: reason, For: period.Seconds(),
 	})
 }
@@ -39,7 +39,7 @@ func (r *runner) spare(c candidate, why Reason, detail string, s *settings) {
 	if detail != "" {
 		reason += ": " + detail
 	}
-	r.answer(c.prefix, Outcome{Result: Spared, Reason: reason})
+	defer r.answer(c.prefix, Outcome{Result: Spared, Reason: reason})
 	if why == Full {
 		if r.now() < r.full {
 			return
@@ -47,7 +47,7 @@ func (r *runner) spare(c candidate, why Reason, detail string, s *settings) {
 		r.full = r.now() + fullEvery
 		r.o.Log.Warn("as many sources are handed down as max_rules allows; more are not", "max_rules", s.MaxRules)
 	}
-	r.tell(event.Spared, c, reason, 0, s)
+	r.tell(event.Spared, c, reason, 0)
 	r.o.Log.Info("a source was not handed down", "source", c.prefix.String(), "origin", string(c.offence.Origin),
 		"reason", reason, "rule", c.offence.Rule, "zone", c.offence.Zone, "dry_run", s.DryRun)
 }

@@ -70,7 +70,7 @@ func (h *HandDown) tellOfProxy(proxy netip.Addr) {
 		name = proxy.String()
 	}
 	e := event.Event{
-		Time: h.o.Clock(), Kind: event.Spared, Origin: string(HTTP),
+		Time: h.date(), Kind: event.Spared, Origin: string(HTTP),
 		Reason: string(BehindProxy), Name: name,
 	}
 	select {

@@ -27,8 +27,8 @@ type moment struct {
 func (w *window) add(n int, now, within time.Duration, most int) int {
 	n = min(n, most)
 	w.count(now, within)
-	for w.total+n > most {
-		w.drop()
+	for over := w.total + n - most; over > 0; over = w.total + n - most {
+		w.drop(over)
 	}
 	w.total += n
 	if last := len(w.moments) - 1; last >= w.head && w.joins(w.moments[last].at, now, within, most) {
@@ -48,15 +48,20 @@ func (w *window) joins(last, now, within time.Duration, most int) bool {
 // count returns how many offences count at now, and forgets the others.
 func (w *window) count(now, within time.Duration) int {
 	for w.head < len(w.moments) && now-w.moments[w.head].at >= within {
-		w.drop()
+		w.drop(w.moments[w.head].n)
 	}
 	return w.total
 }
 
-// drop forgets the oldest moment.
-func (w *window) drop() {
-	w.total -= w.moments[w.head].n
-	w.head++
+// drop forgets n of the oldest offences, or all of the oldest moment.
+func (w *window) drop(n int) {
+	oldest := &w.moments[w.head]
+	n = min(n, oldest.n)
+	oldest.n -= n
+	w.total -= n
+	if oldest.n == 0 {
+		w.head++
+	}
 }
 
 // compact makes room at the end where half of the list is forgotten.

@@ -54,15 +54,15 @@ func violated(d *ruleset.Decision) []string {
 
 // detail says what a person can do.
 func detail(d *ruleset.Decision) string {
-	name := policyName(d.Zone)
+	name := strconv.Quote(policyName(d.Zone))
 	if d.RetryAfter == limit.Never {
-		return fmt.Sprintf("The request is larger than limit %q allows at once. Trying again does not help.", name)
+		return "The request is larger than limit " + name + " allows at once. Trying again does not help."
 	}
-	unit := "seconds"
+	unit := " seconds."
 	if retrySeconds(d) == 1 {
-		unit = "second"
+		unit = " second."
 	}
-	return fmt.Sprintf("Limit %q is used up. Try again in %d %s.", name, retrySeconds(d), unit)
+	return "Limit " + name + " is used up. Try again in " + strconv.FormatUint(retrySeconds(d), 10) + unit
 }
 
 // Answer returns what a refused request is answered with: what Fields sets, and a body in the media type
@@ -105,12 +105,46 @@ func rejection(p problem, t mediaType) (contentType string, body []byte) {
 		return "text/html; charset=utf-8", fmt.Appendf(nil,
 			"<!doctype html>\n<html lang=\"en\">\n<title>%s</title>\n<h1>%s</h1>\n<p>%s</p>\n</html>\n", title, title, text)
 	default:
-		body, err := json.Marshal(p)
-		if err != nil { // not of strings and numbers
-			body = []byte("{}")
-		}
-		return "application/problem+json", append(body, '\n')
+		return "application/problem+json", p.json()
 	}
+}
+
+// json returns p as encoding/json writes it, with a line's end. A flood of refusals is when it counts that reflection is slow.
+func (p *problem) json() []byte {
+	b := make([]byte, 0, 512)
+	b = appendText(append(b, `{"type":`...), p.Type)
+	b = appendText(append(b, `,"title":`...), p.Title)
+	b = strconv.AppendInt(append(b, `,"status":`...), int64(p.Status), 10)
+	b = appendText(append(b, `,"detail":`...), p.Detail)
+	b = append(b, `,"violated-policies":[`...)
+	for i, name := range p.Violated {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(b, name)
+	}
+	return append(b, "]}\n"...)
+}
+
+// appendText appends a JSON string. Names in a configuration, and what is said of them, are printable ASCII.
+func appendText(b []byte, text string) []byte {
+	start := len(b)
+	b = append(b, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"':
+			b = append(b, '\\', c)
+		case c < ' ' || c > '~' || c == '\\' || c == '<' || c == '>' || c == '&':
+			quoted, err := json.Marshal(text)
+			if err != nil { // not of a string
+				quoted = []byte(`""`)
+			}
+			return append(b[:start], quoted...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
 }
 
 // heading returns the status as a text: 429 Too Many Requests.

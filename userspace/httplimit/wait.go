@@ -30,7 +30,7 @@ func wait(r *http.Request, delay time.Duration) bool {
 // back sends 100 Continue.
 func readAhead(r *http.Request) {
 	n := r.ContentLength
-	if r.ProtoMajor != 1 || n <= 0 || n > aheadMost || !isPlainBody(r.Body) {
+	if r.ProtoMajor != 1 || n <= 0 || n > aheadMost || !MayReadAhead(r.Body) {
 		return
 	}
 	a := &ahead{body: r.Body, read: make(chan struct{})}
@@ -38,9 +38,15 @@ func readAhead(r *http.Request) {
 	r.Body = a
 }
 
-// isPlainBody reports whether b is a body as the server of net/http makes it, whose methods lock it. Its type has no name
-// here; where it is called otherwise, nothing is read ahead.
-func isPlainBody(b io.ReadCloser) bool { return fmt.Sprintf("%T", b) == "*http.body" }
+// MayReadAhead reports whether body may be read by another goroutine than the handler's: it is one as the server of net/http makes
+// it, whose methods lock it, or says so itself by a method MayReadAhead. The former's type has no name here; where it is called otherwise,
+// nothing is read ahead.
+func MayReadAhead(body io.ReadCloser) bool {
+	if b, says := body.(interface{ MayReadAhead() bool }); says {
+		return b.MayReadAhead()
+	}
+	return fmt.Sprintf("%T", body) == "*http.body"
+}
 
 // ahead is a body that is read before somebody asks for it.
 type ahead struct {

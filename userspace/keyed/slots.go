@@ -128,7 +128,7 @@ func (s *Slots[K]) Charge(key K, p Place, n uint64, now time.Duration) limit.Res
 	if i := sh.find(key, p.Hash); i >= 0 {
 		sh.entries.at(i).state += held(n)
 	} else {
-		s.insert(sh, key, p.Hash, held(n), held.debt)
+		s.insert(sh, key, p.Hash, held(n), s)
 	}
 	return r.WithUndo(s.leasesOf(p.Hash).begin(n))
 }
@@ -136,7 +136,7 @@ func (s *Slots[K]) Charge(key K, p Place, n uint64, now time.Duration) limit.Res
 func (s *slotTable[K]) leasesOf(hash uint64) *leases { return &s.leases[hash>>s.shift] }
 
 // debt keeps a key that occupies slots from being forgotten.
-func (h held) debt() time.Duration {
+func (*slotTable[K]) debt(h held, _ time.Duration) time.Duration {
 	if h == 0 {
 		return 0
 	}

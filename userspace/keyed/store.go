@@ -33,8 +33,13 @@ type Evicted[S any] struct {
 	Hash  uint64 // of its Place, whose lock is held
 	State S
 	Class Class
-	Debt  func(S) time.Duration // what a state of that lock owes now
+
+	at    time.Duration
+	owing debtor[S]
 }
+
+// Debt returns what a state that is kept under the same lock owes now.
+func (e Evicted[S]) Debt(s S) time.Duration { return e.owing.debt(s, e.at) }
 
 // OnEvict makes s call f for each key that it forgets with a debt. It is for before the first use.
 func (s *Store[K, S, A]) OnEvict(f func(Evicted[S])) { s.evicted = f }
@@ -139,7 +144,8 @@ func (s *Store[K, S, A]) State(key K, p Place) *S {
 // Add remembers the state of a key of which nothing is remembered. The lock of p is held.
 func (s *Store[K, S, A]) Add(key K, p Place, state S, now time.Duration) {
 	sh := s.shardOf(p.Hash)
-	s.add(sh, key, p.Hash, state, sh.clock.advance(now))
+	sh.clock.advance(now)
+	s.add(sh, key, p.Hash, state)
 }
 
 // Time returns the time that now stands for at p: it never goes back. The lock of p is held.
@@ -164,12 +170,16 @@ func (s *Store[K, S, A]) takeNew(sh *shard[K, S], key K, hash, n uint64, t time.
 	sh.scratch = s.algorithm.Fresh(t)
 	r := s.algorithm.Take(&sh.scratch, n, t)
 	if r.Allowed && n > 0 {
-		s.add(sh, key, hash, sh.scratch, t)
+		s.add(sh, key, hash, sh.scratch)
 	}
 	return r
 }
 
-func (s *Store[K, S, A]) add(sh *shard[K, S], key K, hash uint64, state S, t time.Duration) {
-	i := s.insert(sh, key, hash, state, func(old S) time.Duration { return s.algorithm.Debt(old, t) })
+func (s *Store[K, S, A]) add(sh *shard[K, S], key K, hash uint64, state S) {
+	i := s.insert(sh, key, hash, state, s)
 	sh.setClass(i, s.class)
+}
+
+func (s *Store[K, S, A]) debt(state S, at time.Duration) time.Duration {
+	return s.algorithm.Debt(state, at)
 }

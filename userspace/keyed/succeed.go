@@ -52,7 +52,8 @@ func (s *Store[K, S, A]) OfClass(c Class, a A) *Store[K, S, A] {
 }
 
 // Succeed returns a limiter of class 0 that takes the place of s and of all limiters that share its keys; its OfClass
-// makes the others. classes has an algorithm of each class, and from tells which of them each of the classes before is now:
+// makes the others. classes has an algorithm of each class (of several that limit a class, the one with the largest burst; limit.Leaky: made together by
+// limit.CompileLeaky), and from tells which of them each of the classes before is now:
 // class 0 where it does not say. States are carried over by the algorithm's method Convert, if
 // it has one (see limit.Leaky.Convert), else they stay.
 //

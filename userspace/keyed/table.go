@@ -36,6 +36,11 @@ type table[K comparable, S any] struct {
 	carried func(lock uint64, carry func(S, Class) (S, Class)) // nil if nobody has states of its own
 }
 
+// debtor tells what states owe at a time. It is an interface because a function would be an allocation for each new key.
+type debtor[S any] interface {
+	debt(s S, at time.Duration) time.Duration
+}
+
 type entry[K comparable, S any] struct {
 	key   K
 	state S
@@ -95,18 +100,18 @@ func (s *shard[K, S]) find(key K, hash uint64) int {
 	return -1
 }
 
-// insert adds a key that is not there, and returns the number of its entry. debt tells what may be forgotten for it.
-func (t *table[K, S]) insert(s *shard[K, S], key K, hash uint64, state S, debt func(S) time.Duration) int {
+// insert adds a key that is not there, and returns the number of its entry. owing tells what may be forgotten for it.
+func (t *table[K, S]) insert(s *shard[K, S], key K, hash uint64, state S, owing debtor[S]) int {
 	if t.clone != nil {
 		key = t.clone(key)
 	}
-	t.sweep(s, debt)
+	t.sweep(s, owing)
 	i := -1
 	if keys, most := t.keys.Load(), t.maxKeys.Load(); keys >= most {
 		if keys > most {
-			t.shrink(s, debt)
+			t.shrink(s, owing)
 		}
-		i = t.makeRoom(s, debt)
+		i = t.makeRoom(s, owing)
 	}
 	if i < 0 {
 		i = s.entries.push()
@@ -119,9 +124,9 @@ func (t *table[K, S]) insert(s *shard[K, S], key K, hash uint64, state S, debt f
 
 // sweep looks at the next two entries, and forgets those that owe nothing. What takes the place of one is
 // mostly new, and looked at when the hand comes round again.
-func (t *table[K, S]) sweep(s *shard[K, S], debt func(S) time.Duration) {
+func (t *table[K, S]) sweep(s *shard[K, S], owing debtor[S]) {
 	for range min(looks, s.entries.len) {
-		if i := s.next(); debt(s.entries.at(i).state) <= 0 {
+		if i := s.next(); owing.debt(s.entries.at(i).state, s.clock.latest) <= 0 {
 			s.evictedDrained++
 			t.remove(s, i)
 		}
@@ -130,19 +135,19 @@ func (t *table[K, S]) sweep(s *shard[K, S], debt func(S) time.Duration) {
 
 // shrink forgets one of the next entries. With the one that makeRoom forgets that is two for each new key, so
 // that a store whose bound was lowered gets there.
-func (t *table[K, S]) shrink(s *shard[K, S], debt func(S) time.Duration) {
-	if i := t.makeRoom(s, debt); i >= 0 {
+func (t *table[K, S]) shrink(s *shard[K, S], owing debtor[S]) {
+	if i := t.makeRoom(s, owing); i >= 0 {
 		t.fill(s, i)
 	}
 }
 
 // makeRoom forgets the first of the next entries that owes nothing, else the one that owes the
 // least, and returns where it was: what is new has to be put there. It returns -1 in an empty shard.
-func (t *table[K, S]) makeRoom(s *shard[K, S], debt func(S) time.Duration) int {
+func (t *table[K, S]) makeRoom(s *shard[K, S], owing debtor[S]) int {
 	least, owes := -1, time.Duration(0)
 	for range min(looksIfFull, s.entries.len) {
 		i := s.next()
-		d := debt(s.entries.at(i).state)
+		d := owing.debt(s.entries.at(i).state, s.clock.latest)
 		if least < 0 || d < owes {
 			least, owes = i, d
 		}
@@ -162,7 +167,7 @@ func (t *table[K, S]) makeRoom(s *shard[K, S], debt func(S) time.Duration) int {
 	}
 	s.evictedLive++
 	if t.evicted != nil {
-		t.evicted(Evicted[S]{hash, old.state, s.class(least), debt})
+		t.evicted(Evicted[S]{hash, old.state, s.class(least), s.clock.latest, owing})
 	}
 	return least
 }

@@ -56,7 +56,7 @@ func full() metrics.Sources {
 		Offences:   []metrics.Count{{"http", next()}, {"nginx", next()}, {"report", next()}},
 		HandedDown: []metrics.Count{{"block", next()}, {"limit", next()}},
 		Spared:     []metrics.Count{{"allowed", next()}, {"trusted_proxy", next()}, {"private", next()}},
-		Rules:      3, MaxRules: 100_000, Lost: next(), Evicted: next(), Late: next(),
+		Rules:      3, MaxRules: 100_000, Lost: next(), Evicted: next(), Late: next(), Doubtful: next(),
 	}
 	return metrics.Sources{
 		Build:    metrics.Build{Version: "1.2.3", Revision: "27d4ac5"},

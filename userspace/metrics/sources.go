@@ -38,6 +38,7 @@ type HandDown struct {
 	// Rules is how many kernel rules of offenders are in force, of at most MaxRules.
 	Rules, MaxRules int
 	Late            uint64 // offences of sources that have a rule already
+	Doubtful        uint64 // refusals in logs of nginx that a client may have written
 	Lost            uint64 // offences that there was no room for
 	Evicted         uint64 // offenders forgotten for want of room
 }

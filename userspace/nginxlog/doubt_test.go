@@ -57,7 +57,7 @@ func believed(log string) (clients []string, doubtful int) {
 func TestForgedLines(t *testing.T) {
 	const escaped = "%0a2026/11/30%2003:04:05%20[error]%201%231:%20*1%20limiting%20requests,%20excess:%201.000%20by%20zone%20%22perip%22,%20client:%209.9.9.9,%20server:%20x"
 	good := refused("192.0.2.1", "/", longestHere)
-	many := func(record string, n int) string { return strings.Repeat(record, n) }
+	many := strings.Repeat
 	tests := map[string]struct {
 		log      string
 		want     int // believed

@@ -68,7 +68,8 @@ func Follow(ctx context.Context, path string, o Options, found func(Offence)) er
 			return nil
 		case <-timer.C:
 		case <-f.events:
-		case <-f.failures: // some events were lost
+		case err := <-f.failures: // some events were lost
+			f.o.Log.Debug("not all is told of a log", "path", path, "error", err)
 		}
 		timer.Reset(max(pause, f.look(ctx, time.Now())))
 		if !sleep(ctx, pause) {

@@ -117,7 +117,7 @@ func (f *follower) open(now time.Time) {
 		f.missing(now, err)
 		return
 	}
-	t.doubt.found, t.doubt.doubtful = f.tell, func() { f.o.Counters.Doubtful.Add(1) }
+	t.found, t.doubtful = f.tell, func() { f.o.Counters.Doubtful.Add(1) }
 	if f.now != nil {
 		f.retire(now)
 	}

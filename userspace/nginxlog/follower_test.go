@@ -170,8 +170,8 @@ func TestFollowsReplacement(t *testing.T) {
 
 func TestFollowsCut(t *testing.T) {
 	l := newLogLab(t, Options{FromStart: true})
-	l.write(l.path, by("192.0.2.1")+"a line that is not whole")
-	l.look("192.0.2.1")
+	l.write(l.path, by("192.0.2.1")+stderr("x", longestHere)+"a line that is not whole")
+	l.look("192.0.2.1") // and what came after would be in doubt
 	l.must(os.Truncate(l.path, 0))
 	l.look()
 	l.write(l.path, by("192.0.2.2"))

@@ -35,7 +35,11 @@ func startNginx(t *testing.T) *realNginx {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	n := &realNginx{T: t, log: filepath.Join(dir, "error.log"), sock: filepath.Join(dir, "s")}
 	if err := os.WriteFile(filepath.Join(dir, "large"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
@@ -187,7 +191,11 @@ func TestRealNginxForged(t *testing.T) {
 func TestRealNginxDelay(t *testing.T) {
 	n := startNginx(t)
 	offences := make(chan Offence, 100)
-	go Follow(t.Context(), n.log, Options{FromStart: true}, func(o Offence) { offences <- o })
+	go func() {
+		if err := Follow(t.Context(), n.log, Options{FromStart: true}, func(o Offence) { offences <- o }); err != nil {
+			t.Error(err)
+		}
+	}()
 	n.get("192.0.2.1", "/limited")
 	for range 5 {
 		begun := time.Now()

@@ -10,14 +10,16 @@ import (
 
 // Live is rules that can be replaced while they decide. All methods may be called at the same time.
 //
-// Replace costs what it takes to read the rules, whatever the number of keys, and stops nobody. A request is decided by the
-// rules before or by those after it, and never by some of each. What becomes of the keys of a zone:
+// Replace waits for no request. What it holds up are requests whose key has the lock that it carries the keys of over:
+// 0.2 ms of CPU with a million keys. A request is decided by the rules before or by those after it, and never by some of
+// each. What becomes of the keys of a zone:
 //
 //   - A zone that has its name, its key, how much of an address that has, and its algorithm as before keeps them.
 //     Its rates, bursts, overrides, allow list and max_keys may change, and the rules that use it.
 //   - With leaky and sketch a key goes on to owe as many requests as before, but no more than the new burst.
 //     So over a change no more pass than the larger burst and what the larger rate gives; and a key that owed an
-//     hour at a slow rate owes a moment at a fast one. With nginx the excess stays what it is, as after a reload of nginx.
+//     hour at a slow rate owes a moment at a fast one. What a smaller burst cut off is gone, also if it becomes
+//     larger again. With nginx the excess stays what it is, as after a reload of nginx.
 //   - With window and sliding what was counted in windows of the same length counts on. A quota of another
 //     length begins anew.
 //   - Requests under way go on to hold their places, and free each once.

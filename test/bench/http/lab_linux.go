@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -95,48 +96,40 @@ func (l *lab) wire(client *netlab.Namespace, name, near, far string) (*netlab.Pa
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.receiveOn(l.clientCPU, pair.Near); err != nil {
+	if _, err := l.receiveAt(placing{l.clientCPU, workerNice}, pair.Near); err != nil {
 		return nil, err
 	}
-	receivers, err := l.receiveOn(l.serverCPU, pair.Far)
-	l.receivers = append(l.receivers, receivers...)
+	receiver, err := l.receiveAt(l.atServer(), pair.Far)
+	l.receivers = append(l.receivers, receiver)
 	return pair, err
 }
 
-// receiveOn has the kernel receive for an interface in a thread on that CPU, and not in softirqs on the CPU of whoever sends. It
+// receiveAt has the kernel receive for an interface in a thread at that place, and not in softirqs on the CPU of whoever sends. It
 // returns the number of the thread.
-func (l *lab) receiveOn(cpu int, end *netlab.End) ([]int, error) {
+func (l *lab) receiveAt(at placing, end *netlab.End) (int, error) {
 	if err := end.SetGRO(true); err != nil { // else there is no NAPI without an XDP program
-		return nil, err
+		return 0, err
 	}
 	name := "napi/" + end.Name + "-"
 	before, err := kernelThreads(name)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	if err := l.setThreaded(end); err != nil {
-		return nil, err
+		return 0, err
 	}
-	after, err := kernelThreads(name)
+	threads, err := kernelThreads(name)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	var set unix.CPUSet
-	set.Set(cpu)
-	var threads []int
-	for pid := range after {
-		if before[pid] {
-			continue // of another namespace
-		}
-		threads = append(threads, pid)
-		if err := unix.SchedSetaffinity(pid, &set); err != nil {
-			return nil, fmt.Errorf("move the thread of %s to CPU %d: %w", end.Name, cpu, err)
-		}
-	}
+	maps.DeleteFunc(threads, func(pid int, _ bool) bool { return before[pid] }) // of other namespaces
 	if len(threads) != 1 {
-		return nil, fmt.Errorf("%s has %d threads that receive, want 1; this needs Linux 5.15 or later", end.Name, len(threads))
+		return 0, fmt.Errorf("%s has %d threads that receive, want 1; this needs Linux 5.15 or later", end.Name, len(threads))
 	}
-	return threads, nil
+	for pid := range threads {
+		return pid, at.put(pid)
+	}
+	return 0, nil
 }
 
 func (l *lab) setThreaded(end *netlab.End) (err error) {
@@ -155,11 +148,19 @@ func (l *lab) setThreaded(end *netlab.End) (err error) {
 	return os.WriteFile(filepath.Join(dir, "class/net", end.Name, "threaded"), []byte("1"), 0)
 }
 
-// atServer is where servers run.
-func (l *lab) atServer() placing { return placing{cpu: l.serverCPU} }
+// The nice values of all that is measured: above all else on the machine, and a client that works above one that attacks,
+// whose machine is not its own.
+const (
+	serverNice   = -15
+	workerNice   = -20
+	attackerNice = -10
+)
 
-// atWorker is where the client runs that works: its machine is not to be busy with the attacker's work.
-func (l *lab) atWorker() placing { return placing{cpu: l.clientCPU, nice: -10} }
+// atServer is where servers run.
+func (l *lab) atServer() placing { return placing{l.serverCPU, serverNice} }
+
+// atWorker is where the client runs that works.
+func (l *lab) atWorker() placing { return placing{l.clientCPU, workerNice} }
 
 // atAttacker is where the attacker runs.
-func (l *lab) atAttacker() placing { return placing{cpu: l.clientCPU, nice: 10} }
+func (l *lab) atAttacker() placing { return placing{l.clientCPU, attackerNice} }

@@ -18,6 +18,7 @@ type options struct {
 	quick    bool
 	output   string // "table" or "json"
 	svg      string // file name, or ""
+	only     string // "floods", "costs" or ""
 	headgate string // program, or "" for one that is built
 	role     string // of a process of the benchmark itself
 	place    placing
@@ -49,6 +50,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 	flags.BoolVar(&o.quick, "quick", false, "one short round: in seconds, and not exact")
 	flags.StringVar(&o.output, "o", "table", "print a `format`: table or json")
 	flags.StringVar(&o.svg, "svg", "", "write a plot to this `file` too")
+	flags.StringVar(&o.only, "only", "", "measure only a `part`: floods or costs")
 	flags.StringVar(&o.headgate, "headgate", "", "measure this `program`, and not what is built from the source")
 	flags.StringVar(&o.role, "role", "", "be a `part` of the benchmark; for the program itself")
 	flags.IntVar(&o.place.cpu, "cpu", 0, "with -role: the `number` of the CPU to run on")
@@ -63,6 +65,9 @@ func parse(args []string, usage io.Writer) (options, error) {
 	if o.output != "table" && o.output != "json" {
 		return o, fmt.Errorf("output format %q: use table or json", o.output)
 	}
+	if o.only != "" && o.only != onlyFloods && o.only != onlyCosts {
+		return o, fmt.Errorf("-only %q: use %s or %s", o.only, onlyFloods, onlyCosts)
+	}
 	return o, nil
 }
 
@@ -72,7 +77,7 @@ func run(o options, out, progress io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r, err := measureAll(ctx, planFor(o.quick), o.headgate, progress)
+	r, err := measureAll(ctx, planFor(o.quick, o.only), o.headgate, progress)
 	if err != nil {
 		return err
 	}

@@ -61,19 +61,27 @@ func playAs[Task, Result any](in io.Reader, out io.Writer, part func(Task) (Resu
 // placing is where and how a process runs.
 type placing struct{ cpu, nice int }
 
-// become makes this process another program, which keeps its number.
-func become(p placing, args []string) error {
-	runtime.LockOSThread() // what is set is the thread's, and the thread's is what stays
+// put puts a thread there; this one if its number is 0.
+func (p placing) put(thread int) error {
 	var set unix.CPUSet
 	set.Set(p.cpu)
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("move to CPU %d: %w", p.cpu, err)
+	if err := unix.SchedSetaffinity(thread, &set); err != nil {
+		return fmt.Errorf("move thread %d to CPU %d: %w", thread, p.cpu, err)
 	}
-	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, p.nice); err != nil {
-		return fmt.Errorf("set nice %d: %w", p.nice, err)
+	if err := unix.Setpriority(unix.PRIO_PROCESS, thread, p.nice); err != nil {
+		return fmt.Errorf("set thread %d to nice %d: %w", thread, p.nice, err)
 	}
+	return nil
+}
+
+// become makes this process another program, which keeps its number.
+func become(p placing, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("-role %s: no program", roleExec)
+	}
+	runtime.LockOSThread() // this thread is the one that stays
+	if err := p.put(0); err != nil {
+		return err
 	}
 	return fmt.Errorf("execute %s: %w", args[0], unix.Exec(args[0], args, os.Environ()))
 }

@@ -79,7 +79,11 @@ func serveUnix(t testing.TB, s *Server) client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	path := filepath.Join(dir, "grpc.sock")
 	l, err := net.Listen("unix", path)
 	if err != nil {

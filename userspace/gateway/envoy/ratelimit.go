@@ -3,6 +3,7 @@ package envoy
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,15 +16,19 @@ import (
 	"github.com/headgate/headgate/userspace/httplimit"
 )
 
+// mostDescriptors are in a call. Each is compared with those before it.
+const mostDescriptors = 256
+
 // rateLimits is the rate limit service.
 type rateLimits struct{ *Server }
 
 // ShouldRateLimit implements ratelimitv3.RateLimitServiceServer.
 func (s rateLimits) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
-	if len(in.GetDescriptors()) == 0 {
-		return nil, s.malformed("a rate limit request has no descriptors")
+	n := len(in.GetDescriptors())
+	if n == 0 || n > mostDescriptors {
+		return nil, s.malformed(fmt.Sprintf("a rate limit request has %d descriptors; send 1 to %d", n, mostDescriptors))
 	}
-	answer := newAnswer(len(in.GetDescriptors()))
+	answer := newAnswer(n)
 	if s.concerns(in.GetDomain()) {
 		questions, negative := questionsOf(in)
 		s.refuseRefunds(negative)

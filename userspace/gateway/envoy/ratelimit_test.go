@@ -2,8 +2,10 @@ package envoy
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,11 +226,17 @@ func TestDomain(t *testing.T) {
 	equal(t, "of another, when all are limited", shouldRateLimit(t, c, in).GetOverallCode(), over)
 }
 
-func TestNoDescriptors(t *testing.T) {
+// A call that describes nothing, or too much, is an error and not a yes.
+func TestNumberOfDescriptors(t *testing.T) {
 	s := NewServer(rulesOf(t, oneAMinute), quietly())
-	_, err := serve(t, s).ShouldRateLimit(t.Context(), limitRequest())
-	equal(t, "code", status.Code(err), codes.InvalidArgument)
-	equal(t, "counters", s.Counters(), Counters{Malformed: 1})
+	c := serve(t, s)
+	for n, want := range map[int]codes.Code{
+		0: codes.InvalidArgument, 1: codes.OK, mostDescriptors: codes.OK, mostDescriptors + 1: codes.InvalidArgument,
+	} {
+		_, err := c.ShouldRateLimit(t.Context(), limitRequest(slices.Repeat([]*commonv3.RateLimitDescriptor{descriptor("user", "ann")}, n)...))
+		equal(t, fmt.Sprint(n), status.Code(err), want)
+	}
+	equal(t, "counters", s.Counters(), Counters{Malformed: 2, RateLimits: 2})
 }
 
 // The status of a rule is Envoy's affair, and so are bodies consistent with it.

@@ -1,12 +1,11 @@
-// Package demo limits real packets between two throwaway network namespaces, shows what becomes of
-// them, and checks each number against theory.
+// Package demo limits real traffic between throwaway network namespaces, shows what becomes of it, and checks each
+// number against theory and against what others have counted. It has two acts: packets, and requests.
 //
 // Nothing of it depends on luck: theory is computed from what was really sent and when, so a machine
-// that stalls gets wider bounds, or sends less, but no wrong result. Three parties have to agree on
-// each number: theory, a raw socket behind the limiter, and headgate's own counters.
+// that stalls gets wider bounds, or sends less, but no wrong result.
 //
-// A demo has its own network namespaces and its own mount namespace, in which the pins are. So one
-// that is killed leaves nothing behind either.
+// A demo has its own network namespaces, and its own mount namespace, in which its files and pins are. Its
+// processes end with it. So one that is killed leaves nothing behind either.
 package demo
 
 import (
@@ -14,9 +13,6 @@ import (
 	"io"
 	"time"
 )
-
-// Interface is what the demo attaches to. It exists in a network namespace of the demo only.
-const Interface = "demo1"
 
 // Options say how to run. The zero value is silent.
 type Options struct {
@@ -30,10 +26,14 @@ type Options struct {
 	// Second is how long a second of the script takes, a second where 0. The limits are what they
 	// are, so theory has other numbers in a shorter demo, but is as strict.
 	Second time.Duration
+
+	// Program is what runs headgate, with all its commands; this process' own program where empty.
+	Program string
 }
 
 func (o Options) withDefaults() Options {
 	o.Second = cmp.Or(o.Second, time.Second)
+	o.Program = cmp.Or(o.Program, "/proc/self/exe")
 	if o.Live == nil {
 		o.Live = io.Discard
 	}

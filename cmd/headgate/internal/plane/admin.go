@@ -93,7 +93,7 @@ func ruleFor(i *loader.Instance, r config.PrefixRule) (rulemap.Rule, error) {
 	if _, err := limit.Compile(); err != nil {
 		return rulemap.Rule{}, change.Refusal{Err: err}
 	}
-	rule, err := change.LimitRule(i, prefix, cmp.Or(r.Policy, defaultPolicy))
+	rule, err := change.LimitRule(i, prefix, cmp.Or(r.Policy, policymap.Default))
 	rule.Limit, rule.Origin = limit, rulemap.CLI
 	return rule, err
 }
@@ -133,7 +133,7 @@ func (p *Plane) Policies() ([]admin.KernelPolicy, error) {
 		return nil
 	})
 	slices.SortStableFunc(all, func(a, b admin.KernelPolicy) int {
-		return cmp.Compare(boolInt(a.Name != defaultPolicy), boolInt(b.Name != defaultPolicy))
+		return cmp.Compare(boolInt(a.Name != policymap.Default), boolInt(b.Name != policymap.Default))
 	})
 	return all, err
 }
@@ -165,7 +165,7 @@ func (p *Plane) SetPolicy(policy config.Policy) error {
 	if err := made.Validate(); err != nil {
 		return admin.Refusal{Err: err}
 	}
-	if made.Name == defaultPolicy && (made.HasProto || made.Ports != policymap.Ports{} || made.SYN || made.Key == policymap.Shared || made.DryRun) {
+	if made.Name == policymap.Default && (made.HasProto || made.Ports != policymap.Ports{} || made.SYN || made.Key == policymap.Shared || made.DryRun) {
 		return admin.Refusal{Err: errors.New("the default policy matches every packet; it has only a limit")}
 	}
 	return refused(p.changed(func(i *loader.Instance) error { return p.setPolicy(i, made) }))
@@ -191,7 +191,7 @@ func (p *Plane) setPolicy(i *loader.Instance, policy policymap.Policy) error {
 
 // DeletePolicy removes a policy. One of the file comes back with the next Apply.
 func (p *Plane) DeletePolicy(name string) error {
-	if name == defaultPolicy {
+	if name == policymap.Default {
 		return admin.Refusal{Err: errors.New("the default policy stays; a limit without rates lifts it")}
 	}
 	return refused(p.changed(func(i *loader.Instance) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/cmd/headgate/internal/change"
 	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/userspace/config"
 )
@@ -120,8 +121,12 @@ func (p *Plane) detachOthers(c *change.Change, names []string) error {
 	if err != nil {
 		return err
 	}
+	var named []int
+	for _, name := range names {
+		named = append(named, numberOf(name))
+	}
 	for _, a := range attachments {
-		if !a.Agent || a.Gone || a.Name == "" || slices.Contains(names, a.Name) {
+		if !a.Agent || a.Gone || a.Name == "" || slices.Contains(named, a.Index) {
 			continue
 		}
 		if err := c.Detach(a); err != nil {
@@ -177,25 +182,32 @@ func (p *Plane) remember(i *loader.Instance, k config.Kernel) error {
 	if err != nil {
 		return err
 	}
+	links := map[string]watched{}
+	for _, name := range k.Interfaces {
+		number := numberOf(name)
+		links[name] = watched{index: number, attached: isAttached(attachments, number)}
+	}
 	p.applied.mu.Lock()
 	defer p.applied.mu.Unlock()
 	p.applied.times++
-	p.applied.file = &k
-	p.applied.links = map[string]watched{}
-	for _, name := range k.Interfaces {
-		p.applied.links[name] = watched{index: attachedAs(attachments, name), attached: attachedAs(attachments, name) != 0}
-	}
+	p.applied.file, p.applied.links = &k, links
 	return nil
 }
 
-// attachedAs returns the number of the interface of that name if it is attached to, otherwise 0.
-func attachedAs(attachments []loader.Attachment, name string) int {
-	for _, a := range attachments {
-		if a.Name == name && !a.Gone {
-			return a.Index
-		}
+// numberOf returns the number of the interface that has this name, or one of its alternative names; 0 where there is none.
+func numberOf(name string) int {
+	found, err := loader.CheckInterfaces([]string{name})
+	if err != nil {
+		return 0
 	}
-	return 0
+	return found[0]
+}
+
+// isAttached says whether the interface of that number is attached to.
+func isAttached(attachments []loader.Attachment, number int) bool {
+	return slices.ContainsFunc(attachments, func(a loader.Attachment) bool {
+		return a.Index == number && a.Name != "" && !a.Gone
+	})
 }
 
 func (p *Plane) factor() float64 {
@@ -214,7 +226,7 @@ func (p *Plane) Scale(factor float64) error {
 	file := p.applied.file
 	p.applied.mu.Unlock()
 	if file != nil {
-		limit := config.Policy{Name: defaultPolicy, Limit: kernelLimitOf(scaled(limitOf(file.Default), factor))}
+		limit := config.Policy{Name: policymap.Default, Limit: kernelLimitOf(scaled(limitOf(file.Default), factor))}
 		if err := p.changed(func(i *loader.Instance) error { return p.setPolicy(i, policyOf(limit)) }); err != nil {
 			return fmt.Errorf("scale the default limit by %v: %w", factor, guarded(err))
 		}

@@ -140,7 +140,7 @@ func TestApplyOrNothing(t *testing.T) {
 
 	second := l.second("eth7")
 	l.apply(interfacesNamed(l.pair.Far.Name, second.Far.Name), defaultLimit(10), policy("dns", 53, 3), rules(block("10.0.0.0/8"), allow("10.1.0.0/16")))
-	l.must(l.host.Do(func() error { return l.plane.Enforce([]handdown.Rule{offender("203.0.113.7/32", time.Hour)}) }))
+	l.must(l.host.Do(func() error { return l.plane.Enforce([]handdown.Rule{offender("203.0.113.7/32")}) }))
 	before := l.state()
 	err := l.tryApply(l.kernel(both, defaultLimit(20), policy("ntp", 123, 3), rules(block("10.1.0.0/16"), block("203.0.113.7/32"), limited("10.0.0.0/8", "ntp", 3))))
 	if err == nil {

@@ -92,7 +92,7 @@ func (w *watch) look() {
 		return
 	}
 	for name, was := range links {
-		links[name] = w.lookAt(name, was, attachedAs(attachments, name), *file)
+		links[name] = w.lookAt(name, was, attachments, *file)
 	}
 	w.applied.mu.Lock()
 	defer w.applied.mu.Unlock()
@@ -124,14 +124,11 @@ func (w *watch) usable(err error) bool {
 	return false
 }
 
-// lookAt returns what becomes of an interface. index is its number where it is attached to, otherwise 0.
-func (w *watch) lookAt(name string, was watched, index int, file config.Kernel) watched {
-	if index != 0 {
-		return watched{index: index, attached: true}
-	}
-	there := 0
-	if found, err := loader.CheckInterfaces([]string{name}); err == nil {
-		there = found[0]
+// lookAt returns what becomes of an interface.
+func (w *watch) lookAt(name string, was watched, attachments []loader.Attachment, file config.Kernel) watched {
+	there := numberOf(name)
+	if there != 0 && isAttached(attachments, there) {
+		return watched{index: there, attached: true}
 	}
 	switch {
 	case there == 0:

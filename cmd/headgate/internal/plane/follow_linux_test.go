@@ -2,12 +2,16 @@ package plane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 
 	"github.com/headgate/headgate/loader"
@@ -101,16 +105,87 @@ func TestCase28InterfaceDeletedAndMadeAgain(t *testing.T) {
 	}
 }
 
-// Also deleted and made again so quickly that nobody sees that it was not there.
+// Also one that was deleted and made again before anybody looked.
 func TestInterfaceReplaced(t *testing.T) {
 	l := newLab(t)
 	l.second("eth7")
 	l.apply(interfacesNamed("eth7"))
-	f, _ := l.follow()
 	l.delete("eth7")
 	l.second("eth7")
-	l.await("attached", func() bool { return l.programOn("eth7") != 0 })
-	l.await("told", func() bool { return len(f.told(event.Attached)) == 1 })
+	var told []event.Event
+	w := &watch{Plane: l.plane, tell: func(e event.Event) { told = append(told, e) }}
+	l.must(l.host.Do(func() error {
+		w.look()
+		w.look()
+		return nil
+	}))
+	if l.programOn("eth7") == 0 || len(told) != 1 || told[0].Kind != event.Attached {
+		t.Errorf("program %d is on eth7, told %v", l.programOn("eth7"), told)
+	}
+}
+
+// An interface that cannot be attached to is tried again, and told of once.
+func TestInterfaceIsTaken(t *testing.T) {
+	l := newLab(t)
+	l.apply(interfacesNamed(l.pair.Far.Name, "eth7"))
+	w := &watch{Plane: l.plane, tell: func(event.Event) {}}
+	look := func() {
+		l.must(l.host.Do(func() error { w.look(); return nil }))
+	}
+	l.second("eth7")
+	release := l.take("eth7")
+	look()
+	look()
+	if got := strings.Count(l.log.String(), "cannot attach to an interface that has come"); got != 1 {
+		t.Errorf("said %d times", got)
+	}
+	release()
+	look()
+	if got, want := l.programOn("eth7"), l.programOn(l.pair.Far.Name); got != want {
+		t.Errorf("program %d, want %d", got, want)
+	}
+}
+
+// take puts another program on an interface of the host, until release.
+func (l *lab) take(name string) (release func()) {
+	l.Helper()
+	const pass = 2
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "someones", Type: ebpf.XDP, License: "MIT",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, pass), asm.Return()},
+	})
+	l.must(err)
+	var taken link.Link
+	l.must(l.host.Do(func() error {
+		iface, err := netlink.LinkByName(name)
+		if err != nil {
+			return err
+		}
+		taken, err = link.AttachXDP(link.XDPOptions{Program: program, Interface: iface.Attrs().Index, Flags: link.XDPDriverMode})
+		return err
+	}))
+	return func() {
+		l.must(taken.Close())
+		l.must(program.Close())
+		l.await("the interface is free", func() bool { return l.programOn(name) == 0 })
+	}
+}
+
+// An interface may be named by an alternative name.
+func TestAlternativeName(t *testing.T) {
+	l := newLab(t)
+	l.must(l.host.Do(func() error {
+		iface, err := netlink.LinkByName(l.pair.Far.Name)
+		return firstOf(err, func() error { return netlink.LinkAddAltName(iface, "uplink") })
+	}))
+	l.apply(interfacesNamed("uplink"), defaultLimit(10))
+	l.apply(interfacesNamed("uplink"), defaultLimit(3))
+	w := &watch{Plane: l.plane, tell: func(e event.Event) { t.Errorf("told %+v", e) }}
+	l.must(l.host.Do(func() error { w.look(); return nil }))
+	l.wantPassed(flooder, 80, 9, 3)
+	if got := fmt.Sprint(l.snapshot().Interfaces); got != "[{far0 native true}]" {
+		t.Errorf("interfaces %s", got)
+	}
 }
 
 // What was detached by hand stays so until the next Apply.
@@ -136,6 +211,9 @@ func TestDetachedByHand(t *testing.T) {
 	l.cli(func(i *loader.Instance) error { return i.RemoveAll() })
 	const removed = "the kernel's limiter was removed; it stays so until the configuration is reloaded"
 	l.await("removal told", func() bool { all := f.told(event.Detached); return all[len(all)-1] == removed })
+	if _, err := l.plane.Rules(); !errors.Is(err, loader.ErrNotLoaded) {
+		t.Errorf("Rules: %v", err)
+	}
 	if err := l.plane.Enforce(nil); err == nil || !strings.Contains(err.Error(), "no headgate instance") {
 		t.Errorf("Enforce: %v", err)
 	}

@@ -14,8 +14,6 @@ import (
 	"github.com/headgate/headgate/userspace/handdown"
 )
 
-const defaultPolicy = policymap.Default
-
 // Enforce makes rules of origin handdown, all of them or none, in force when it returns. What a command or the file says
 // at the same prefix goes first. It waits for a command that changes the instance, at most as long as Options says.
 func (p *Plane) Enforce(rules []handdown.Rule) error {
@@ -47,7 +45,7 @@ func handedDown(r handdown.Rule, config *policymap.Config, now uint64) (rulemap.
 	default:
 		return rule, fmt.Errorf("hand down %s for %s: an offender is blocked or limited", r.Action, r.Prefix)
 	}
-	policy, _ := config.Policy(defaultPolicy)
+	policy, _ := config.Policy(policymap.Default)
 	rule.Limit, rule.PolicyID = limitOf(r.Limit), policy.ID()
 	return rule, partHint(config.CheckWhole(rule.Prefix))
 }

@@ -21,9 +21,9 @@ func TestEnforce(t *testing.T) {
 		return i.Rules().Set(rulemap.Rule{Prefix: netip.MustParsePrefix("203.0.113.9/32"), Action: rulemap.Block, Until: rulemap.Forever})
 	})
 	l.must(l.plane.Enforce([]handdown.Rule{
-		offender("203.0.113.7/32", time.Hour),
-		offender("203.0.113.9/32", time.Hour),
-		offender("198.51.100.0/24", time.Hour),
+		offender("203.0.113.7/32"),
+		offender("203.0.113.9/32"),
+		offender("198.51.100.0/24"),
 		{Prefix: netip.MustParsePrefix("203.0.113.8/32"), Action: config.Limit, Limit: limitTo(2), For: time.Hour},
 		{Prefix: netip.MustParsePrefix("192.0.2.99/32"), Action: config.Limit, Limit: limitTo(2), For: time.Hour},
 	}))
@@ -60,7 +60,7 @@ func TestEnforceRefuses(t *testing.T) {
 		"is a part of one":                  {Prefix: netip.MustParsePrefix("2001:db8::1/128"), Action: config.Limit, Limit: limitTo(2), For: time.Hour},
 		"packet limit":                      {Prefix: netip.MustParsePrefix("10.0.0.1/32"), Action: config.Limit, Limit: config.KernelLimit{Rate: limitTo(1).Rate, Burst: 1 << 63}, For: time.Hour},
 	} {
-		err := l.plane.Enforce([]handdown.Rule{offender("10.0.0.2/32", time.Hour), r})
+		err := l.plane.Enforce([]handdown.Rule{offender("10.0.0.2/32"), r})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -103,7 +103,7 @@ func TestEnforceWaitsForACommand(t *testing.T) {
 	l.apply()
 	done := make(chan error, 1)
 	l.cli(func(*loader.Instance) error {
-		go func() { done <- l.plane.Enforce([]handdown.Rule{offender("203.0.113.7/32", time.Hour)}) }()
+		go func() { done <- l.plane.Enforce([]handdown.Rule{offender("203.0.113.7/32")}) }()
 		select {
 		case err := <-done:
 			t.Errorf("Enforce did not wait: %v", err)

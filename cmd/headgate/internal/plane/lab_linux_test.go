@@ -17,15 +17,12 @@ import (
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
-	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/test/leak"
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
-	"github.com/headgate/headgate/userspace/handdown"
-	"github.com/headgate/headgate/userspace/rate"
 )
 
 const (
@@ -217,47 +214,7 @@ func (l *lab) second(name string) *netlab.Pair {
 	return pair
 }
 
-// limitTo is a limit of which nothing comes back during a test.
-func limitTo(packets uint64) config.KernelLimit {
-	return config.KernelLimit{Rate: rate.Rate{Count: 6, Per: time.Hour, Unit: rate.Packets}, Burst: packets}
-}
-
-func wireTo(packets uint64) wire.Limit { return limitOf(limitTo(packets)) }
-
-func defaultLimit(packets uint64) func(*config.Kernel) {
-	return func(k *config.Kernel) { k.Default = limitTo(packets) }
-}
-
-// policy is one for a UDP port.
-func policy(name string, port uint16, packets uint64) func(*config.Kernel) {
-	return func(k *config.Kernel) {
-		k.Policies = append(k.Policies, config.Policy{
-			Name: name, Proto: "udp", Protocol: 17, FirstPort: port, LastPort: port, Limit: limitTo(packets),
-		})
-	}
-}
-
-func rules(all ...config.PrefixRule) func(*config.Kernel) {
-	return func(k *config.Kernel) { k.Rules = append(k.Rules, all...) }
-}
-
-func block(prefix string) config.PrefixRule {
-	return config.PrefixRule{Prefix: netip.MustParsePrefix(prefix), Action: config.Block}
-}
-
-func allow(prefix string) config.PrefixRule {
-	return config.PrefixRule{Prefix: netip.MustParsePrefix(prefix), Action: config.Allow}
-}
-
-func limited(prefix, policy string, packets uint64) config.PrefixRule {
-	return config.PrefixRule{Prefix: netip.MustParsePrefix(prefix), Action: config.Limit, Limit: limitTo(packets), Policy: policy}
-}
-
-func interfacesNamed(names ...string) func(*config.Kernel) {
-	return func(k *config.Kernel) { k.Interfaces = names }
-}
-
-// rulesAre compares rules in the form "block 10.0.0.0/8 config".
+// wantRules compares rules in the form "block 10.0.0.0/8 config".
 func (l *lab) wantRules(want ...string) {
 	l.Helper()
 	all, err := l.plane.Rules()
@@ -272,10 +229,6 @@ func (l *lab) wantRules(want ...string) {
 }
 
 func ruleText(r admin.KernelRule) string { return r.Action + " " + r.Prefix.String() + " " + r.Origin }
-
-func offender(prefix string, period time.Duration) handdown.Rule {
-	return handdown.Rule{Prefix: netip.MustParsePrefix(prefix), Action: config.Block, For: period}
-}
 
 // syncBuffer is a log that may be read while it is written.
 type syncBuffer struct {

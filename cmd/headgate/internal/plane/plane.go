@@ -151,7 +151,11 @@ func (p *Plane) changed(do func(*loader.Instance) error) error {
 		if err := i.Lock(p.options.Loader.LockWait); err != nil {
 			return err
 		}
-		return errors.Join(do(i), i.Unlock())
+		err := p.settle(i)
+		if err == nil {
+			err = do(i)
+		}
+		return errors.Join(err, i.Unlock())
 	})
 }
 

@@ -179,8 +179,12 @@ func checkModes(i *loader.Instance, names []string, mode loader.Mode) error {
 	if err != nil || mode == loader.Auto {
 		return err
 	}
+	var named []int
+	for _, name := range names {
+		named = append(named, numberOf(name))
+	}
 	for _, a := range attachments {
-		if a.Name != "" && slices.Contains(names, a.Name) && a.Mode != mode {
+		if a.Name != "" && !a.Gone && slices.Contains(named, a.Index) && a.Mode != mode {
 			return fmt.Errorf("%s is attached in %s mode; `headgate detach %s` first to attach in %s mode", a.Name, a.Mode, a.Name, mode)
 		}
 	}

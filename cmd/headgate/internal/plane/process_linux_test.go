@@ -65,7 +65,7 @@ func (l *lab) childDo(p *Plane, verb string, args []string, out io.Writer) error
 		policy("dns", 53, 3)(&k)
 		return p.Apply(k)
 	case "enforce":
-		return p.Enforce([]handdown.Rule{offender(args[0], time.Hour)})
+		return p.Enforce([]handdown.Rule{offender(args[0])})
 	case "scale":
 		return p.Scale(0.5)
 	case "snapshot":

@@ -1,8 +1,6 @@
 package plane
 
 import (
-	"slices"
-
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
@@ -130,7 +128,7 @@ func (p *Plane) interfacesOf(attachments []loader.Attachment) []metrics.Interfac
 		return all
 	}
 	for _, name := range p.applied.file.Interfaces {
-		if !slices.ContainsFunc(all, func(i metrics.Interface) bool { return i.Name == name }) {
+		if number := numberOf(name); number == 0 || !isAttached(attachments, number) {
 			all = append(all, metrics.Interface{Name: name})
 		}
 	}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+)
+
+// packets are counted for the attacker.
+type packets struct {
+	dropped int // by headgate in the kernel
+	lost    int // on the wire: the queue of the interface was full
+	beside  int // that his kernel has sent beside what he asked for: RSTs and retransmissions
+}
+
+func (p packets) minus(q packets) packets {
+	return packets{p.dropped - q.dropped, p.lost - q.lost, p.beside - q.beside}
+}
+
+// packets returns what was counted so far.
+func (f *front) packets() (p packets, err error) {
+	if f.agent != nil {
+		if p.dropped, err = f.agent.sample(f.ctx, metricPackets, labelDrop); err != nil {
+			return p, err
+		}
+	}
+	err = f.attacker.Do(func() error {
+		link, err := netlink.LinkByName(f.attack.Near.Name)
+		if err != nil {
+			return err
+		}
+		p.lost = int(link.Attrs().Statistics.TxDropped)
+		p.beside, err = readBeside()
+		return err
+	})
+	return p, err
+}
+
+// readBeside returns how many RSTs TCP has sent in the namespace of the thread, and how many segments again.
+func readBeside() (n int, err error) {
+	text, err := os.ReadFile("/proc/thread-self/net/snmp")
+	if err != nil {
+		return 0, err
+	}
+	var tcp [][]string // names and values
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "Tcp:") {
+			tcp = append(tcp, strings.Fields(line))
+		}
+	}
+	if len(tcp) != 2 || len(tcp[0]) != len(tcp[1]) {
+		return 0, errors.New("/proc/net/snmp: no counters of TCP")
+	}
+	for i, name := range tcp[0] {
+		if name != "OutRsts" && name != "RetransSegs" {
+			continue
+		}
+		value, err := strconv.Atoi(tcp[1][i])
+		if err != nil {
+			return 0, fmt.Errorf("/proc/net/snmp: %s: %w", name, err)
+		}
+		n += value
+	}
+	return n, nil
+}
+
+// checkFlood returns an error if the attacker did not see what he should in a flood that is the first of a front.
+func (f *front) checkFlood(fl Flooded) error {
+	const burst = 21
+	switch {
+	case fl.Passed < burst:
+		return fmt.Errorf("only %d requests of the attacker passed, want at least the burst of %d", fl.Passed, burst)
+	case f.nginx == nil && fl.Marked != fl.Refused:
+		return fmt.Errorf("of %d refusals only %d told the limit", fl.Refused, fl.Marked)
+	case f.handsDown && fl.Opened > 0:
+		return fmt.Errorf("the attacker opened %d connections after he was handed down", fl.Opened)
+	case f.handsDown && fl.Knocks == 0:
+		return fmt.Errorf("the attacker was not handed down: %d requests were refused", fl.Refused)
+	case !f.handsDown && fl.Knocks > 0:
+		return fmt.Errorf("the attacker lost all connections")
+	}
+	return f.checkRefusals(fl)
+}
+
+// checkRefusals returns an error if the servers have not refused what the attacker says.
+func (f *front) checkRefusals(fl Flooded) error {
+	var counted int
+	var err error
+	switch {
+	case f.nginx == nil:
+		counted, err = f.agent.sample(f.ctx, metricRules, labelRefused)
+	case f.logs:
+		counted, err = loggedRefusals(f.dir)
+	default:
+		return nil // nobody has counted
+	}
+	if err != nil {
+		return err
+	}
+	// What was refused on a connection that he gave up, he has not seen.
+	if counted < fl.Refused || counted > fl.Refused+fl.Unanswered {
+		return fmt.Errorf("the servers refused %d requests, the attacker saw %d refused and %d not answered",
+			counted, fl.Refused, fl.Unanswered)
+	}
+	return nil
+}
+
+// checkAlone returns an error if the servers did not count what the attacker did in his second flood, meanwhile.
+func (f *front) checkAlone(fl, before Flooded, meanwhile packets) error {
+	if !f.handsDown {
+		before.add(&fl)
+		return f.checkRefusals(before)
+	}
+	if fl.Knocks != fl.attempts() || fl.Opened > 0 || meanwhile.dropped+meanwhile.lost != fl.Knocks+meanwhile.beside {
+		return fmt.Errorf("of %d attempts %d were SYNs and %d opened a connection; with %d packets beside, the kernel dropped %d, and %d were lost before",
+			fl.attempts(), fl.Knocks, fl.Opened, meanwhile.beside, meanwhile.dropped, meanwhile.lost)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package report
+
+import (
+	"io"
+	"time"
+)
+
+// Goodput is one run of the benchmark of HTTP.
+type Goodput struct {
+	Host        Host          `json:"host"`
+	Rounds      int           `json:"rounds"` // of the floods
+	Phase       time.Duration `json:"phase_ns"`
+	Rate        int           `json:"flood_attempts_per_second"`
+	Connections int           `json:"flood_connections"`
+	Fronts      []Front       `json:"fronts"`
+	Segment     float64       `json:"segment_ns"` // of CPU time for each that an attacker sends raw; headgate's
+	AskRounds   int           `json:"ask_rounds"`
+	Asking      time.Duration `json:"ask_ns"` // how long each server is asked in a round
+	Costs       []Cost        `json:"costs"`
+	Memory      []uint64      `json:"agent_resident_bytes"` // after each round of Costs
+	Verdicts    []Verdict     `json:"verdicts"`
+}
+
+// Front is what was measured of a server that is flooded: medians over the rounds.
+type Front struct {
+	Name      string        `json:"name"`
+	Ours      bool          `json:"ours"`
+	HandsDown bool          `json:"hands_down"`
+	Quiet     float64       `json:"quiet_per_second"` // requests of the client that works, without the flood
+	QuietP99  time.Duration `json:"quiet_p99_ns"`
+	Flooded   float64       `json:"flooded_per_second"` // the same during the flood
+	FloodP99  time.Duration `json:"flooded_p99_ns"`
+	Kept      float64       `json:"kept"` // share of Quiet that is left
+	Until     float64       `json:"refused_until_handed_down"`
+	Attempts  float64       `json:"attempts_per_second"` // of the attacker, alone
+	CPU       time.Duration `json:"cpu_ns_per_attempt"`  // of the servers
+	Busy      float64       `json:"server_cpu_busy"`     // share of the time of the servers' CPU, in the flood alone, by anybody
+}
+
+// FrontNumbers are those of one round.
+type FrontNumbers struct {
+	Quiet, Flooded       float64
+	QuietP99, FloodedP99 time.Duration
+	Until                int
+	Attempts             float64
+	CPU                  time.Duration
+	Busy                 float64
+}
+
+// FrontSample is what was measured of a front.
+type FrontSample struct {
+	Name            string
+	Ours, HandsDown bool
+	rounds          []FrontNumbers
+}
+
+// Add adds a round.
+func (s *FrontSample) Add(n FrontNumbers) { s.rounds = append(s.rounds, n) }
+
+// Fronts returns the figures of the samples, each of which has a round at least.
+func Fronts(samples []FrontSample) []Front {
+	var fronts []Front
+	for _, s := range samples {
+		of := func(get func(FrontNumbers) float64) float64 { return medianOf(s.rounds, get) }
+		fronts = append(fronts, Front{
+			Name: s.Name, Ours: s.Ours, HandsDown: s.HandsDown,
+			Quiet:    of(func(n FrontNumbers) float64 { return n.Quiet }),
+			QuietP99: time.Duration(of(func(n FrontNumbers) float64 { return float64(n.QuietP99) })),
+			Flooded:  of(func(n FrontNumbers) float64 { return n.Flooded }),
+			FloodP99: time.Duration(of(func(n FrontNumbers) float64 { return float64(n.FloodedP99) })),
+			Kept:     of(func(n FrontNumbers) float64 { return n.Flooded / n.Quiet }),
+			Until:    of(func(n FrontNumbers) float64 { return float64(n.Until) }),
+			Attempts: of(func(n FrontNumbers) float64 { return n.Attempts }),
+			CPU:      time.Duration(of(func(n FrontNumbers) float64 { return float64(n.CPU) })),
+			Busy:     of(func(n FrontNumbers) float64 { return n.Busy }),
+		})
+	}
+	return fronts
+}
+
+// Cost is what headgate's agent costs beside a server without a limiter: medians over the rounds.
+type Cost struct {
+	Name     string        `json:"name"`
+	Rate     float64       `json:"per_second"`
+	Bare     float64       `json:"bare_per_second"`
+	Ratio    float64       `json:"ratio"` // of Rate to Bare, in the same round
+	CPU      time.Duration `json:"cpu_ns"`
+	BareCPU  time.Duration `json:"bare_cpu_ns"`
+	CPURatio float64       `json:"cpu_ratio"` // of BareCPU to CPU, in the same round
+}
+
+// CostNumbers are those of one server in one round.
+type CostNumbers struct {
+	Rate float64       // requests a second
+	CPU  time.Duration // of the server for each
+}
+
+// CostSample is what was measured of a case.
+type CostSample struct {
+	Name   string
+	rounds [][2]CostNumbers
+}
+
+// Add adds a round: the numbers of headgate and of the other server.
+func (s *CostSample) Add(ours, bare CostNumbers) {
+	s.rounds = append(s.rounds, [2]CostNumbers{ours, bare})
+}
+
+// Costs returns the figures of the samples, each of which has a round at least.
+func Costs(samples []CostSample) []Cost {
+	var costs []Cost
+	for _, s := range samples {
+		of := func(get func(ours, bare CostNumbers) float64) float64 {
+			return medianOf(s.rounds, func(n [2]CostNumbers) float64 { return get(n[0], n[1]) })
+		}
+		costs = append(costs, Cost{
+			Name:     s.Name,
+			Rate:     of(func(ours, _ CostNumbers) float64 { return ours.Rate }),
+			Bare:     of(func(_, bare CostNumbers) float64 { return bare.Rate }),
+			Ratio:    of(func(ours, bare CostNumbers) float64 { return ours.Rate / bare.Rate }),
+			CPU:      time.Duration(of(func(ours, _ CostNumbers) float64 { return float64(ours.CPU) })),
+			BareCPU:  time.Duration(of(func(_, bare CostNumbers) float64 { return float64(bare.CPU) })),
+			CPURatio: of(func(ours, bare CostNumbers) float64 { return float64(bare.CPU) / float64(ours.CPU) }),
+		})
+	}
+	return costs
+}
+
+func medianOf[T any](rounds []T, get func(T) float64) float64 {
+	values := make([]float64, 0, len(rounds))
+	for _, r := range rounds {
+		values = append(values, get(r))
+	}
+	return median(values)
+}
+
+// What headgate is to reach.
+const (
+	leastKept  = 0.9
+	mostOfCPU  = 1.0 / 50
+	leastRatio = 0.9
+)
+
+// GoodputVerdicts compares the figures of a run with what they are to be. The first of Fronts is what others are compared with.
+func GoodputVerdicts(r *Goodput) []Verdict {
+	var all []Verdict
+	for _, f := range r.Fronts {
+		if !f.HandsDown {
+			continue
+		}
+		first := r.Fronts[0]
+		all = append(all,
+			AtLeast(f.Name+": requests kept in the flood", f.Kept, leastKept, "0.9 of those without", "times"),
+			AtMost(f.Name+": CPU time per refused attempt", float64(f.CPU)/1e3, float64(first.CPU)*mostOfCPU/1e3,
+				"1/50 of "+first.Name, "µs"))
+	}
+	for _, c := range r.Costs {
+		all = append(all, AtLeast(c.Name+": requests a second", c.Ratio, leastRatio, "0.9 of the bare server's", "times"))
+	}
+	return all
+}
+
+// AtLeast returns the verdict on a value that has to be at least bound.
+func AtLeast(claim string, value, bound float64, basis, unit string) Verdict {
+	return Verdict{Claim: claim, Value: value, Bound: bound, Basis: basis, Unit: unit, Met: value >= bound}
+}
+
+// WriteJSON writes the report as one indented JSON object.
+func (r *Goodput) WriteJSON(w io.Writer) error { return writeJSON(w, r) }

@@ -1,0 +1,207 @@
+package e2e_test
+
+import (
+	"encoding/hex"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/headgate/headgate/test/netlab"
+	"github.com/headgate/headgate/userspace/admin"
+	"github.com/headgate/headgate/userspace/watch"
+)
+
+// neighbour is a second client in the network of flooder.
+const neighbour = "203.0.113.8"
+
+// site is a lab whose host runs an agent. Clients are at the other end, each with an address of its own.
+type site struct {
+	*lab
+	dir string // of the configuration, sockets and logs; everybody may read it
+}
+
+func newSite(tb testing.TB) *site {
+	tb.Helper()
+	l := newLabWith(tb, netlab.PairOptions{
+		NearAddrs: networks(flooder, neighbour, modest, third),
+		FarAddrs:  networks("203.0.113.1", "198.51.100.1", target),
+	})
+	dir, err := os.MkdirTemp("", "hg") // that of the test is too long for sockets
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return &site{lab: l, dir: dir}
+}
+
+func networks(addrs ...string) (all []netip.Prefix) {
+	for _, a := range addrs {
+		all = append(all, netip.PrefixFrom(addr(a), 24))
+	}
+	return all
+}
+
+func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
+
+// configure writes the configuration in one step. In it DIR stands for the site's directory, and IFACE for the
+// interface that clients come by.
+func (s *site) configure(text string) {
+	s.tb.Helper()
+	text = strings.NewReplacer("DIR", s.dir, "IFACE", s.dev()).Replace(text)
+	file := s.path("headgate.yaml")
+	if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
+		s.tb.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// command is that of the lab, for the site's agent.
+func (s *site) command(args ...string) *command {
+	return s.lab.command(args...).with("HEADGATE_SOCKET=" + s.path("admin.sock"))
+}
+
+// must runs a command that is to succeed, and returns what it wrote.
+func (s *site) must(args ...string) result {
+	s.tb.Helper()
+	r := s.command(args...).run()
+	if r.code != 0 {
+		s.tb.Fatalf("headgate %s: exit %d: %s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	return r
+}
+
+// agent is a process of `headgate run`, and what it logs.
+type agent struct {
+	*command
+	site *site
+	log  *transcript
+}
+
+// agent prepares an agent with the configuration that was written last.
+func (s *site) agent() *agent {
+	a := &agent{command: s.command("run", "-c", s.path("headgate.yaml")), site: s, log: &transcript{}}
+	a.Stderr = a.log
+	return a
+}
+
+// start starts an agent by a configuration, and waits until all of it is in force.
+func (s *site) start(text string) *agent {
+	s.tb.Helper()
+	s.configure(text)
+	a := s.agent()
+	a.start()
+	a.awaitInForce()
+	return a
+}
+
+// awaitInForce waits until the agent has taken the configuration as it is now.
+func (a *agent) awaitInForce() {
+	a.site.tb.Helper()
+	sum := watch.Of([]string{a.site.path("headgate.yaml")})
+	want := "sha256=" + hex.EncodeToString(sum[:])
+	await(a.site.tb, "the configuration in force", func() bool {
+		if a.ended() {
+			a.site.tb.Fatalf("the agent has ended:\n%s", a.log)
+		}
+		return strings.Contains(a.log.String(), want)
+	})
+}
+
+// ended says whether the process is no more, or is one that nobody has waited for.
+func (a *agent) ended() bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", itoa(a.Process.Pid), "stat"))
+	if err != nil {
+		return true
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(rest, "Z")
+}
+
+// reload has the agent take another configuration, which it must.
+func (a *agent) reload(text string) {
+	a.site.tb.Helper()
+	a.site.configure(text)
+	a.signal(syscall.SIGHUP)
+	a.awaitInForce()
+}
+
+// stop ends the agent as systemd does, and returns its exit code.
+func (a *agent) stop() int {
+	a.site.tb.Helper()
+	a.signal(syscall.SIGTERM)
+	return a.wait().code
+}
+
+// kill9 ends the agent as the kernel does that needs its memory.
+func (a *agent) kill9() {
+	a.site.tb.Helper()
+	a.signal(syscall.SIGKILL)
+	if r := a.wait(); r.code != -1 {
+		a.site.tb.Errorf("exit %d, want a signal", r.code)
+	}
+}
+
+// lines returns those of the log that have all of the texts.
+func (a *agent) lines(texts ...string) (found []string) {
+	for line := range strings.Lines(a.log.String()) {
+		has := true
+		for _, text := range texts {
+			has = has && strings.Contains(line, text)
+		}
+		if has {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+// awaitLine waits for a line of the log that has all of the texts, and returns it.
+func (a *agent) awaitLine(texts ...string) string {
+	a.site.tb.Helper()
+	await(a.site.tb, "a line of the log with "+strings.Join(texts, ", "), func() bool { return len(a.lines(texts...)) > 0 })
+	return a.lines(texts...)[0]
+}
+
+// wantLines checks how many lines of the log have all of the texts.
+func (a *agent) wantLines(n int, texts ...string) {
+	a.site.tb.Helper()
+	if found := a.lines(texts...); len(found) != n {
+		a.site.tb.Errorf("%d lines of the log have %q, want %d:\n%s", len(found), texts, n, a.log)
+	}
+}
+
+// admin returns a client of the agent's API.
+func (s *site) admin() *admin.Client {
+	s.tb.Helper()
+	c, err := admin.NewClient(s.path("admin.sock"), "")
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.tb.Cleanup(c.Close)
+	return c
+}
+
+// originRule is a rule as `headgate rules` shows it, with who made it.
+type originRule struct {
+	ruleJSON
+	Origin  string
+	Seconds *float64 `json:"expires_in_seconds"`
+}
+
+// rulesByPrefix returns the kernel's rules, as action and origin.
+func (s *site) rulesByPrefix() map[string]string {
+	s.tb.Helper()
+	all := map[string]string{}
+	for _, r := range query[[]originRule](s.lab, "rules") {
+		all[r.Prefix] = r.Action + " " + r.Origin
+	}
+	return all
+}
