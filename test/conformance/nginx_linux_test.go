@@ -109,4 +109,6 @@ func (n nginx) Do(t *testing.T, s conformance.Step) conformance.Answer {
 }
 
 // Expect implements conformance.Partial.
-func (nginx) Expect(_ conformance.Step, a conformance.Answer) conformance.Answer { return asNginxSays(a) }
+func (nginx) Expect(_ conformance.Step, a conformance.Answer) conformance.Answer {
+	return asNginxSays(a)
+}

@@ -58,15 +58,17 @@ func build(tb testing.TB) string {
 // machine is where the commands of one document run.
 type machine struct {
 	namespace *netlab.Namespace
-	dir       string // in which the commands run
+	clients   *netlab.Namespace // behind eth0
+	dir       string            // in which the commands run
 	env       []string
+	agent     *agent // that runs, if any
 }
 
 func newMachine(tb testing.TB, bin string) *machine {
 	tb.Helper()
 	near, far := netlabtest.Namespace(tb), netlabtest.Namespace(tb)
 	pair(tb, near, far, netlab.PairOptions{
-		NearName: "peer0", NearAddrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/24")},
+		NearName: "peer0", NearAddrs: clientAddrs(),
 		FarName: "eth0", FarAddrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")},
 	})
 	pair(tb, near, far, netlab.PairOptions{NearName: "peer1", FarName: "eth1"})
@@ -74,6 +76,9 @@ func newMachine(tb testing.TB, bin string) *machine {
 		tb.Fatal(err)
 	}
 	dir := tb.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "run"), 0o700); err != nil {
+		tb.Fatal(err)
+	}
 	list := []byte("203.0.113.200 # an address\n2001:db8:bad::/48\n")
 	if err := os.WriteFile(filepath.Join(dir, "blocklist.txt"), list, 0o600); err != nil {
 		tb.Fatal(err)
@@ -83,10 +88,12 @@ func newMachine(tb testing.TB, bin string) *machine {
 	}
 	return &machine{
 		namespace: far,
+		clients:   near,
 		dir:       dir,
 		env: []string{
 			"PATH=" + bin + ":/usr/sbin:/usr/bin:/sbin:/bin",
 			"HEADGATE_PIN=" + filepath.Join(netlabtest.BPFFS(tb), "headgate"),
+			"HEADGATE_SOCKET=" + filepath.Join(dir, "run/admin.sock"),
 			// Otherwise the session is looked for in the processes above this one.
 			"SSH_CONNECTION=none",
 		},
@@ -108,30 +115,58 @@ func addGateway() error {
 	return netlink.RouteAdd(&netlink.Route{LinkIndex: eth0.Attrs().Index, Gw: net.IPv4(192, 0, 2, 2)})
 }
 
-// try runs the commands of a block that call headgate, and compares what it says to compare. What they
-// print now is added to new.
+// clientAddrs returns the addresses of the machine behind eth0: of the gateway, and of the clients in documents.
+func clientAddrs() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("192.0.2.2/24"),
+		netip.MustParsePrefix("203.0.113.7/32"), netip.MustParsePrefix("203.0.113.8/32"), netip.MustParsePrefix("203.0.113.9/32"),
+	}
+}
+
+// try runs the commands of a block that call headgate, and where an agent runs those of curl too, and compares what
+// it says to compare. What they print now is added to new.
 func (m *machine) try(t *testing.T, path string, b block, new *edits) {
 	t.Helper()
 	if b.skip != "" || b.server != "" {
 		return
 	}
+	if b.agent != "" {
+		m.start(t, b.agent)
+	}
 	for _, c := range b.commands {
-		if !usesHeadgate.MatchString(c.text) {
+		do := m.commandOf(c)
+		if do == nil {
 			continue
 		}
-		out, exit, err := m.run(t.Context(), strings.ReplaceAll(c.text, "sudo ", ""))
+		out, exit, err := do(t.Context(), strings.ReplaceAll(c.text, "sudo ", ""))
 		if err != nil {
 			t.Fatalf("%s:%d: %s: %v", path, c.line, c.text, err)
 		}
 		if exit != b.exit {
 			t.Errorf("%s:%d: %s: exit code %d, want %d\n%s", path, c.line, c.text, exit, b.exit, out)
 		}
-		if b.output {
+		out = strings.ReplaceAll(out, m.dir+"/run/", runDir)
+		differs := b.output && out != c.shows || b.like && !isLike(out, c.shows)
+		if differs {
 			new.add(c, out)
 		}
-		if b.output && out != c.shows && !*update {
+		if differs && !*update {
 			t.Errorf("%s:%d: %s: prints\n%s\nbut the document shows\n%s", path, c.line, c.text, out, c.shows)
 		}
+	}
+}
+
+// commandOf returns what runs a command; nil if it is not run.
+func (m *machine) commandOf(c command) func(context.Context, string) (string, int, error) {
+	switch program, _, _ := strings.Cut(strings.TrimPrefix(c.text, "sudo "), " "); {
+	case m.agent != nil && program == "journalctl":
+		return func(context.Context, string) (string, int, error) { return m.agent.said(c.shows), 0, nil }
+	case m.agent != nil && program == "curl":
+		return func(ctx context.Context, line string) (string, int, error) { return m.curl(ctx, c.from, line) }
+	case usesHeadgate.MatchString(c.text), m.agent != nil && program == "sed":
+		return m.run
+	default:
+		return nil
 	}
 }
 

@@ -23,25 +23,34 @@ const commandLimit = 30 * time.Second
 //	<!-- test: skip REASON -->
 //	<!-- test: exit 1, output -->
 //
+//	<!-- test: agent examples/agent.yaml, like -->
 //	<!-- test: server examples/server -c examples/login.yaml -->
 //
 // in the line before it says what is special: that it is not run, the exit code of its commands
-// where that is not 0, and that what they print is compared with what the block shows; or that its
-// commands are curl's, to an example that is started for the block.
+// where that is not 0, and that what they print is compared with what the block shows, or that it has to
+// be like it, which is the same but for numbers and spaces; that an agent runs by a file, which its commands see as
+// headgate.yaml, until the document ends or names another; or that its commands are curl's, to an example that is
+// started for the block.
 type block struct {
 	skip     string
 	exit     int
 	output   bool
+	like     bool
+	agent    string
 	server   string
 	commands []command
 }
 
 // command is one line with a prompt, and what the block shows below it.
 type command struct {
-	line  int // in the document
+	line  int    // in the document
+	from  string // the prompt, if it is the address of a client
 	text  string
 	shows string
 }
+
+// prompt begins a command: of the machine, or of a client with an address.
+var prompt = regexp.MustCompile(`^([0-9a-f:.]*)\$ `)
 
 // usesHeadgate tells the lines that call headgate from those that call something else.
 var usesHeadgate = regexp.MustCompile(`(^|\| )(sudo )?headgate `)
@@ -75,8 +84,8 @@ func blocks(text string) ([]block, error) {
 }
 
 func (b *block) add(number int, line string) {
-	if text, ok := strings.CutPrefix(line, "$ "); ok {
-		b.commands = append(b.commands, command{line: number, text: text})
+	if match := prompt.FindStringSubmatch(line); match != nil {
+		b.commands = append(b.commands, command{line: number, from: match[1], text: line[len(match[0]):]})
 		return
 	}
 	if n := len(b.commands); n > 0 {
@@ -104,13 +113,29 @@ func parseComment(line string) (block, error) {
 		return b, nil
 	}
 	for word := range strings.SplitSeq(text, ", ") {
-		if word == "output" {
-			b.output = true
-		} else if _, err := fmt.Sscanf(word, "exit %d", &b.exit); err != nil {
-			return b, fmt.Errorf("%q: use skip REASON, server COMMAND, exit N or output", word)
+		if err := b.say(word); err != nil {
+			return b, err
 		}
 	}
 	return b, nil
+}
+
+// say reads one word of a comment.
+func (b *block) say(word string) (err error) {
+	file, isAgent := strings.CutPrefix(word, "agent ")
+	switch {
+	case word == "output":
+		b.output = true
+	case word == "like":
+		b.like = true
+	case isAgent:
+		b.agent = file
+	default:
+		if _, err = fmt.Sscanf(word, "exit %d", &b.exit); err != nil {
+			err = fmt.Errorf("%q: use skip REASON, server COMMAND, agent FILE, exit N, output or like", word)
+		}
+	}
+	return err
 }
 
 // documents returns the paths of all that people read, from the project's directory.
@@ -141,6 +166,7 @@ func read(tb testing.TB, path string) string {
 
 func TestBlocks(t *testing.T) {
 	text := "```console\n$ headgate version\nv1\n$ ls\n```\n" +
+		"<!-- test: agent a.yaml, like -->\n```console\n203.0.113.7$ curl x\n429\n```\n" +
 		"<!-- test: exit 1, output -->\n```console\n$ headgate x\n```\n" +
 		"<!-- test: skip it never ends -->\n```console\n$ headgate events\n```\n" +
 		"<!-- test: server examples/perip -->\n```console\n$ curl x\n```\n" +
@@ -150,10 +176,11 @@ func TestBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []block{
-		{commands: []command{{2, "headgate version", "v1\n"}, {4, "ls", ""}}},
-		{exit: 1, output: true, commands: []command{{8, "headgate x", ""}}},
-		{skip: "it never ends", commands: []command{{12, "headgate events", ""}}},
-		{server: "examples/perip", commands: []command{{16, "curl x", ""}}},
+		{commands: []command{{2, "", "headgate version", "v1\n"}, {4, "", "ls", ""}}},
+		{agent: "a.yaml", like: true, commands: []command{{8, "203.0.113.7", "curl x", "429\n"}}},
+		{exit: 1, output: true, commands: []command{{13, "", "headgate x", ""}}},
+		{skip: "it never ends", commands: []command{{17, "", "headgate events", ""}}},
+		{server: "examples/perip", commands: []command{{21, "", "curl x", ""}}},
 	}
 	if !slices.EqualFunc(got, want, equalBlocks) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -166,5 +193,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func equalBlocks(a, b block) bool {
-	return a.skip == b.skip && a.exit == b.exit && a.output == b.output && a.server == b.server && slices.Equal(a.commands, b.commands)
+	same := slices.Equal(a.commands, b.commands)
+	a.commands, b.commands = nil, nil
+	return same && fmt.Sprint(a) == fmt.Sprint(b)
 }

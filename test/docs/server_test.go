@@ -2,15 +2,10 @@ package docs_test
 
 import (
 	"bufio"
-	"errors"
-	"fmt"
-	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +58,7 @@ func differences(t *testing.T, path string, b block, start func() string) (found
 		found = nil
 		server := start()
 		for _, c := range b.commands {
-			got, err := curl(server, c.text)
+			got, err := curlTo(server, c.text)
 			if err != nil {
 				t.Fatalf("%s:%d: %s: %v", path, c.line, c.text, err)
 			}
@@ -106,99 +101,12 @@ func startServer(t *testing.T, bin, line string) string {
 	return ""
 }
 
-// curl does what a command line of curl asks for, with the server in place of the one in the URL, and
+// curlTo does what a command line of curl asks for, with the server in place of the one in the URL, and
 // returns what curl would print.
-func curl(server, line string) (string, error) {
+func curlTo(server, line string) (string, error) {
 	r, err := parseCurl(line)
 	if err != nil {
 		return "", err
 	}
-	conn, err := net.DialTimeout("tcp", server, time.Second)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(commandLimit)); err != nil {
-		return "", err
-	}
-	if _, err := io.WriteString(conn, r.text()); err != nil {
-		return "", err
-	}
-	head, body, err := readResponse(bufio.NewReader(conn))
-	if !r.include {
-		head = ""
-	}
-	return head + body, err
-}
-
-// curlRequest is what the arguments of curl say.
-type curlRequest struct {
-	include            bool // the head is printed
-	method, host, path string
-	fields             []string
-}
-
-func (r curlRequest) text() string {
-	fields := append([]string{"Host: " + r.host}, r.fields...)
-	if !slices.ContainsFunc(r.fields, func(f string) bool { return strings.HasPrefix(f, "Accept:") }) {
-		fields = append(fields, "Accept: */*")
-	}
-	return fmt.Sprintf("%s %s HTTP/1.1\r\n%s\r\n\r\n", r.method, r.path, strings.Join(fields, "\r\n"))
-}
-
-var curlWord = regexp.MustCompile(`'[^']*'|\S+`)
-
-func parseCurl(line string) (r curlRequest, err error) {
-	r.method = "GET"
-	words := curlWord.FindAllString(line, -1)
-	if len(words) == 0 || words[0] != "curl" {
-		return r, fmt.Errorf("%q is not curl", line)
-	}
-	for i := 1; i < len(words); i++ {
-		url, isURL := strings.CutPrefix(words[i], "http://")
-		switch {
-		case isURL:
-			var path string
-			r.host, path, _ = strings.Cut(url, "/")
-			r.path = "/" + path
-		case words[i] == "-i":
-			r.include = true
-		case words[i] == "-X" && i+1 < len(words):
-			i++
-			r.method = words[i]
-		case words[i] == "-H" && i+1 < len(words):
-			i++
-			r.fields = append(r.fields, strings.Trim(words[i], "'"))
-		default:
-			return r, fmt.Errorf("%q is an argument that the test does not know", words[i])
-		}
-	}
-	if r.host == "" {
-		return r, errors.New("no URL")
-	}
-	return r, nil
-}
-
-// readResponse reads a response with a Content-Length. Line ends are those of the documents.
-func readResponse(in *bufio.Reader) (head, body string, err error) {
-	length := 0
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return "", "", err
-		}
-		line = strings.TrimRight(line, "\r\n")
-		head += line + "\n"
-		if line == "" {
-			break
-		}
-		if text, ok := strings.CutPrefix(line, "Content-Length: "); ok {
-			if length, err = strconv.Atoi(text); err != nil {
-				return "", "", err
-			}
-		}
-	}
-	content := make([]byte, length)
-	_, err = io.ReadFull(in, content)
-	return head, string(content), err
+	return r.do(func() (net.Conn, error) { return net.DialTimeout("tcp", server, time.Second) })
 }

@@ -141,6 +141,7 @@ func TestAgentKilledAtHandDown(t *testing.T) {
 kernel: {interfaces: [IFACE], max_sources: 4096}
 handdown: {after: 1, within: 10s, action: block, for: 1h}
 admin: {socket: DIR/admin.sock}
+metrics: {listen: "127.0.0.1:9090"}
 `
 	s := newSite(t)
 	a := s.start(text)

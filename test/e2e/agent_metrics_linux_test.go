@@ -28,7 +28,7 @@ func (s *site) metric(name string, labels ...string) (sum float64) {
 		sum, found = sum+n, true
 	}
 	if !found {
-		s.tb.Fatalf("no %s with %q in\n%s", name, labels, r.body)
+		s.tb.Fatalf("no %s with %q is in the metrics", name, labels)
 	}
 	return sum
 }
@@ -65,8 +65,8 @@ kernel:
 		{100, "headgate_kernel_packets_total", []string{`verdict="drop"`, `reason="over_packet_limit"`}},
 		{7, "headgate_kernel_packets_total", []string{`verdict="drop"`, `reason="blocked"`}},
 		{100, "headgate_kernel_policy_packets_total", []string{`policy="dns"`, `verdict="drop"`}},
-		{2, "headgate_http_zone_requests_total", []string{`zone="perip"`, `result="allowed"`}},
-		{7, "headgate_http_zone_requests_total", []string{`zone="perip"`, `result="refused"`}},
+		{2, "headgate_http_zone_requests_total", []string{`zone="perip"`, `outcome="allowed"`}},
+		{7, "headgate_http_zone_requests_total", []string{`zone="perip"`, `outcome="refused"`}},
 		{1, "headgate_kernel_rules", []string{`action="block"`, `origin="config"`}},
 		{1, "headgate_build_info", nil},
 	} {

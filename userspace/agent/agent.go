@@ -103,24 +103,24 @@ func (a *Agent) start(ctx context.Context) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	a.state.ctx = ctx
-	file, sum, err := a.read()
+	r, err := a.read()
 	if err != nil {
 		return err
 	}
-	if a.logs, err = logging.New(file.Log, a.options.Stderr); err != nil {
+	if a.logs, err = logging.New(r.file.Log, a.options.Stderr); err != nil {
 		return err
 	}
 	a.log = a.logs.Logger()
 	if err := a.begin(); err != nil {
 		return err
 	}
-	if err := a.apply(file, sum); err != nil {
+	if err := a.apply(r); err != nil {
 		return err
 	}
 	if a.options.Started == nil {
 		return nil
 	}
-	return a.options.Started(file)
+	return a.options.Started(r.file)
 }
 
 // begin makes what no configuration changes.

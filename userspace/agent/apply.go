@@ -10,7 +10,6 @@ import (
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/gateway"
 	"github.com/headgate/headgate/userspace/tracing"
-	"github.com/headgate/headgate/userspace/watch"
 )
 
 // tracePatience is how long a collector may take for the last spans.
@@ -18,7 +17,7 @@ const tracePatience = 5 * time.Second
 
 // change is a configuration on its way into force: what was prepared for it, and how to undo that.
 type change struct {
-	file   *config.File
+	*read
 	fronts []*front
 	proxy  *gateway.Proxy
 	tracer *tracing.Provider
@@ -26,8 +25,8 @@ type change struct {
 }
 
 // apply brings a file into force, or changes nothing and returns an error.
-func (a *Agent) apply(file *config.File, sum watch.Sum) error {
-	c := &change{file: file}
+func (a *Agent) apply(r *read) error {
+	c := &change{read: r}
 	if err := a.prepare(c); err != nil {
 		c.back()
 		return a.problem(err)
@@ -36,8 +35,8 @@ func (a *Agent) apply(file *config.File, sum watch.Sum) error {
 		c.back()
 		return a.problem(err)
 	}
-	a.settle(c, sum)
-	a.loaded(file, sum)
+	a.settle(c)
+	a.loaded(r)
 	return nil
 }
 
@@ -101,7 +100,8 @@ func (a *Agent) commit(c *change) error {
 		return nil
 	}
 	if err := a.state.kernel.Scale(kernel); err != nil {
-		a.log.Error("the default limit was not scaled", "error", err) // it is as configured, and the next step tries again
+		a.state.unscaled = true // it is as configured, and the next step tries again
+		a.log.Error("the default limit was not scaled", "error", err)
 	}
 	return nil
 }
@@ -137,14 +137,14 @@ func (a *Agent) factor(file *config.File) float64 {
 }
 
 // settle does what cannot fail.
-func (a *Agent) settle(c *change, sum watch.Sum) {
+func (a *Agent) settle(c *change) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := &a.state
 	before := s.file
-	s.file, s.sum, s.tried = c.file, sum, sum
+	s.file, s.sum, s.tried = c.file, c.sum, c.sum
 	s.read.successes++
-	s.read.since, s.read.err = time.Now(), nil
+	s.read.since, s.read.sha256, s.read.err = time.Now(), c.sha256, nil
 	a.settleProxy(c)
 	a.settleTracer(c.tracer)
 	a.settleAdaptive(c)
@@ -195,7 +195,7 @@ func (a *Agent) settleKernel(before, now *config.File) {
 		return
 	}
 	s.following.begin(s.ctx, a.do, func(ctx context.Context) {
-		if err := s.kernel.Follow(ctx, a.tell); err != nil && ctx.Err() == nil {
+		if err := s.kernel.Follow(ctx, a.bus.Publish); err != nil && ctx.Err() == nil {
 			a.log.Error("the interfaces are no longer followed", "error", err)
 		}
 	})

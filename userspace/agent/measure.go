@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/hex"
 	"errors"
 	"maps"
 	"net/http"
@@ -113,7 +112,7 @@ func (a *Agent) configMetrics() metrics.Config {
 	r := a.state.read
 	return metrics.Config{
 		Successes: r.successes, Failures: r.failures, Failed: r.err != nil,
-		Since: r.since, SHA256: hex.EncodeToString(a.state.sum[:]),
+		Since: r.since, SHA256: r.sha256,
 	}
 }
 

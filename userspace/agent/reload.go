@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -40,9 +42,9 @@ func (a *Agent) reload() error {
 	}
 	systemd.Reloading()
 	seen := watch.Of(sources(a.options.Path, a.state.file))
-	file, sum, err := a.read()
+	r, err := a.read()
 	if err == nil {
-		err = a.apply(file, sum)
+		err = a.apply(r)
 	}
 	if err != nil {
 		a.refused(err, seen)
@@ -53,29 +55,36 @@ func (a *Agent) reload() error {
 	return err
 }
 
-// read reads the file. What is doubtful in it is logged.
-func (a *Agent) read() (*config.File, watch.Sum, error) {
+// read is a configuration as it was read.
+type read struct {
+	file *config.File
+	// sum is of all files that it consists of, and sha256 that of its own.
+	sum    watch.Sum
+	sha256 string
+}
+
+// read reads the file.
+func (a *Agent) read() (*read, error) {
 	path, err := filepath.Abs(a.options.Path)
 	if err != nil {
-		return nil, watch.Sum{}, err
+		return nil, err
 	}
 	for {
 		before := watch.Of([]string{path})
-		file, err := parse(a.options.Path)
+		r, err := parse(a.options.Path)
 		if err != nil {
-			return nil, watch.Sum{}, err
+			return nil, err
 		}
-		file.MakeAbsolute(filepath.Dir(path))
-		sum := watch.Of(sources(a.options.Path, file))
-		if watch.Of([]string{path}) != before {
-			continue // it was written while it was read
-		}
-		return file, sum, nil
+		r.file.MakeAbsolute(filepath.Dir(path))
+		r.sum = watch.Of(sources(a.options.Path, r.file))
+		if watch.Of([]string{path}) == before {
+			return r, nil
+		} // else it was written while it was read
 	}
 }
 
 // parse reads a file. One that is empty was most likely cut off by whoever is about to write it.
-func parse(path string) (*config.File, error) {
+func parse(path string) (*read, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err // it says "open" and which file
@@ -84,7 +93,12 @@ func parse(path string) (*config.File, error) {
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		return nil, fmt.Errorf("%s is empty; if nothing is to be limited, stop the agent", path)
 	}
-	return config.Read(path, f)
+	sum := sha256.New()
+	file, err := config.Read(path, io.TeeReader(f, sum))
+	if err != nil {
+		return nil, err
+	}
+	return &read{file: file, sha256: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
 // refused notes that the files as they were seen were not taken.
@@ -97,11 +111,11 @@ func (a *Agent) refused(err error, seen watch.Sum) {
 	r.err, r.failedAt = err, time.Now()
 }
 
-// loaded tells that a file is in force.
-func (a *Agent) loaded(file *config.File, sum watch.Sum) {
-	for _, w := range file.Warnings {
+// loaded tells that a file is in force, and what is doubtful in it.
+func (a *Agent) loaded(r *read) {
+	for _, w := range r.file.Warnings {
 		a.log.Warn("the configuration is doubtful", "warning", w.Error())
 	}
-	a.log.Info("the configuration is in force", "file", a.options.Path, "sha256", hex.EncodeToString(sum[:]))
+	a.log.Info("the configuration is in force", "file", a.options.Path, "sha256", r.sha256)
 	a.bus.Publish(event.Event{Time: time.Now(), Kind: event.Reloaded, Name: a.options.Path})
 }

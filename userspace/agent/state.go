@@ -43,12 +43,14 @@ type state struct {
 	logs      loop // nginx's
 
 	adaptedAt time.Time
+	unscaled  bool // the factor is not in force everywhere; guarded by Agent.changing
 }
 
 // reading is how reading the configuration went.
 type reading struct {
 	successes, failures uint64
 	since               time.Time // when what is in force was read
+	sha256              string    // of that file
 	err                 error     // of the last time
 	failedAt            time.Time
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/hex"
 	"os"
 	"slices"
 	"time"
@@ -34,7 +33,7 @@ func (a *Agent) Status() admin.Status {
 }
 
 func (s *state) configStatus(path string) admin.ConfigStatus {
-	c := admin.ConfigStatus{File: path, SHA256: hex.EncodeToString(s.sum[:]), LoadedAt: s.read.since}
+	c := admin.ConfigStatus{File: path, SHA256: s.read.sha256, LoadedAt: s.read.since}
 	if s.read.err != nil {
 		failed := s.read.failedAt
 		c.Error, c.FailedAt = s.read.err.Error(), &failed
@@ -112,13 +111,4 @@ func (a *Agent) Kernel() admin.Kernel {
 		return nil
 	}
 	return a.state.kernel
-}
-
-// tell publishes an event, and logs those that are rare.
-func (a *Agent) tell(e event.Event) {
-	a.bus.Publish(e)
-	switch e.Kind {
-	case event.Attached, event.Upstream:
-		a.log.Info(string(e.Kind), "event", e)
-	}
 }

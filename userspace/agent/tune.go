@@ -98,15 +98,13 @@ func (a *Agent) tune(ctx context.Context, c *adaptive.Controller, interval time.
 
 // adapt applies a decision about the rates, and tells of one that changes something.
 func (a *Agent) adapt(ctx context.Context, change adaptive.Change) {
-	if !change.Changed() {
-		return
-	}
 	a.changing.Lock()
 	defer a.changing.Unlock()
-	if ctx.Err() != nil {
-		return // another configuration is in force
+	if ctx.Err() != nil || !change.Changed() && !a.state.unscaled {
+		return // another configuration is in force, or all is as it should be
 	}
 	err := a.scale(change.Applied())
+	a.state.unscaled = err != nil
 	log := a.log.With("factor", change.Factor, "was", change.Was, "reason", change.Reason, "observe", change.Observed)
 	if err != nil {
 		log.Error("the rates were not changed", "error", err)

@@ -5,7 +5,6 @@
 package event
 
 import (
-	"log/slog"
 	"net/netip"
 	"time"
 )
@@ -63,24 +62,4 @@ type Packet struct {
 	Length     uint32     `json:"length"`  // of the IP packet, in bytes
 	Verdict    string     `json:"verdict"` // drop or would_drop
 	Policy     string     `json:"policy,omitempty"`
-}
-
-// LogValue implements slog.LogValuer.
-func (e Event) LogValue() slog.Value {
-	var attrs []slog.Attr
-	add := func(name string, v any, given bool) {
-		if given {
-			attrs = append(attrs, slog.Any(name, v))
-		}
-	}
-	add("source", e.Source.String(), e.Source.IsValid())
-	add("origin", e.Origin, e.Origin != "")
-	add("rule", e.Rule, e.Rule != "")
-	add("zone", e.Zone, e.Zone != "")
-	add("reason", e.Reason, e.Reason != "")
-	add("for_seconds", e.For, e.For != 0)
-	add("count", e.Count, e.Count != 0)
-	add("factor", e.Factor, e.Factor != 0)
-	add("name", e.Name, e.Name != "")
-	return slog.GroupValue(attrs...)
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -27,19 +25,7 @@ func (a Asked) rate() float64 { return float64(a.Requests) / a.Took.Seconds() }
 
 // ask is roleAsk.
 func ask(a Ask) (Asked, error) {
-	counts := make([]int, a.Conns)
-	errs := make([]error, a.Conns)
-	begin := time.Now()
-	var all sync.WaitGroup
-	for i := range a.Conns {
-		all.Go(func() { counts[i], errs[i] = a.askOn(begin.Add(a.For)) })
-	}
-	all.Wait()
-	asked := Asked{Took: time.Since(begin)}
-	for _, n := range counts {
-		asked.Requests += n
-	}
-	return asked, errors.Join(errs...)
+	return together(a.Conns, func(begin time.Time) (int, error) { return a.askOn(begin.Add(a.For)) })
 }
 
 // askOn asks on a connection of its own, and returns how many requests were answered.

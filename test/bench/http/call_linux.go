@@ -7,22 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
-// Call is to call a method by gRPC as fast as is answered, on one connection as gateways have them.
+// Call is to call a method by gRPC as fast as is answered, as the workers of a gateway do: each has a connection, on which
+// it makes some calls at once and then waits for all answers.
 type Call struct {
 	Addr    string
 	Method  string // its path
 	Message []byte // the question, encoded
-	Streams int    // calls at a time
+	Conns   int
+	Streams int // calls at a time on each connection
 	For     time.Duration
 }
 
-// caller makes calls. It is a client of HTTP/2 and no more: one of gRPC would take longer to ask than
+// caller makes calls on a connection. It is a client of HTTP/2 and no more: one of gRPC would take longer to ask than
 // servers take to answer.
 type caller struct {
 	Call
@@ -38,17 +41,38 @@ type caller struct {
 
 // call is roleCall. A call that fails is an error.
 func call(c Call) (Asked, error) {
+	return together(c.Conns, func(begin time.Time) (int, error) { return c.callOn(begin.Add(c.For)) })
+}
+
+// together asks on several connections at once. ask is told when that began, and returns how many requests were answered.
+func together(conns int, ask func(begin time.Time) (int, error)) (Asked, error) {
+	counts := make([]int, conns)
+	errs := make([]error, conns)
+	begin := time.Now()
+	var all sync.WaitGroup
+	for i := range conns {
+		all.Go(func() { counts[i], errs[i] = ask(begin) })
+	}
+	all.Wait()
+	asked := Asked{Took: time.Since(begin)}
+	for _, n := range counts {
+		asked.Requests += n
+	}
+	return asked, errors.Join(errs...)
+}
+
+// callOn calls on a connection of its own, and returns how many calls were answered.
+func (c Call) callOn(end time.Time) (int, error) {
 	a, err := newCaller(c)
 	if err != nil {
-		return Asked{}, err
+		return 0, err
 	}
 	defer a.conn.Close()
-	begin := time.Now()
-	if err := a.conn.SetDeadline(begin.Add(c.For + slowest)); err != nil {
-		return Asked{}, err
+	if err := a.conn.SetDeadline(end.Add(slowest)); err != nil {
+		return 0, err
 	}
-	err = a.run(begin.Add(c.For))
-	return Asked{a.done, time.Since(begin)}, err
+	err = a.run(end)
+	return a.done, err
 }
 
 // window is how much a server may send before it hears of what was read: enough for all calls.
@@ -73,45 +97,47 @@ func newCaller(c Call) (*caller, error) {
 	return a, nil
 }
 
-// run makes calls until end, and waits for the answers of all.
+// run makes calls until end.
 func (a *caller) run(end time.Time) error {
-	if err := a.begin(); err != nil {
+	first, err := a.headers()
+	if err != nil {
 		return err
 	}
-	want, open := a.Streams, a.Streams
-	for range a.Streams - 1 {
-		if err := a.send(a.header); err != nil {
+	for header := first; time.Now().Before(end); header = a.header {
+		if err := a.callAtOnce(header); err != nil {
 			return err
-		}
-	}
-	for open > 0 {
-		if a.in.Buffered() == 0 {
-			for ; open < want; open++ {
-				if err := a.send(a.header); err != nil {
-					return err
-				}
-			}
-			if err := a.out.Flush(); err != nil {
-				return err
-			}
-		}
-		n, err := a.receive()
-		if err != nil {
-			return err
-		}
-		open -= n
-		if n > 0 && time.Now().After(end) {
-			want = 0
 		}
 	}
 	return nil
 }
 
-// begin sends the first call. Its header has the fields themselves, those of all others what is remembered of them.
-func (a *caller) begin() error {
+// callAtOnce makes calls, of which the first has a header of its own, and waits for the answers.
+func (a *caller) callAtOnce(header []byte) error {
+	for range a.Streams {
+		if err := a.send(header); err != nil {
+			return err
+		}
+		header = a.header
+	}
+	if err := a.out.Flush(); err != nil {
+		return err
+	}
+	for open := a.Streams; open > 0; {
+		n, err := a.receive()
+		if err != nil {
+			return err
+		}
+		open -= n
+	}
+	return nil
+}
+
+// headers returns the header of the first call, which has the fields themselves, and sets that of all others, which has what is
+// remembered of them.
+func (a *caller) headers() (first []byte, err error) {
 	var text bytes.Buffer
 	encoder := hpack.NewEncoder(&text)
-	encode := func() ([]byte, error) {
+	for _, header := range []*[]byte{&first, &a.header} {
 		text.Reset()
 		for _, f := range [][2]string{
 			{":method", "POST"}, {":scheme", "http"}, {":path", a.Method}, {":authority", a.Addr},
@@ -121,16 +147,9 @@ func (a *caller) begin() error {
 				return nil, err
 			}
 		}
-		return bytes.Clone(text.Bytes()), nil
+		*header = bytes.Clone(text.Bytes())
 	}
-	first, err := encode()
-	if err != nil {
-		return err
-	}
-	if a.header, err = encode(); err != nil {
-		return err
-	}
-	return a.send(first)
+	return first, nil
 }
 
 func (a *caller) send(header []byte) error {

@@ -185,7 +185,7 @@ func (c *costs) asking(name string, other *process, addr, path string, status in
 
 // calling returns the cases of gRPC.
 func (c *costs) calling(other *process, d time.Duration) ([]costCase, error) {
-	const streams = 32
+	const conns, streams = 4, 8
 	var all []costCase
 	for _, kind := range []struct{ name, path string }{{"passed", passedPath}, {"refused", refusedPath}} {
 		check, limits, err := questions(kind.path)
@@ -199,7 +199,7 @@ func (c *costs) calling(other *process, d time.Duration) ([]costCase, error) {
 			{"ext_authz, ", authv3.Authorization_Check_FullMethodName, check},
 			{"RLS, ", ratelimitv3.RateLimitService_ShouldRateLimit_FullMethodName, limits},
 		} {
-			to := func(addr string) Call { return Call{addr, method.path, method.message, streams, d} }
+			to := func(addr string) Call { return Call{addr, method.path, method.message, conns, streams, d} }
 			all = append(all, costCase{method.name + kind.name,
 				side{c.agent.process, roleCall, to(envoyAddr)}, side{other, roleCall, to(emptyAddr)}})
 		}

@@ -84,12 +84,24 @@ func (b *buffers) Get() []byte {
 // Put implements httputil.BufferPool.
 func (b *buffers) Put(p []byte) { b.pool.Put((*buffer)(p)) }
 
+// serveHTTP serves h by the server that headgate's gateway stands on, with the same settings.
 func serveHTTP(addr string, h http.Handler) error {
 	l, err := net.Listen("tcp4", addr)
 	if err != nil {
 		return err
 	}
-	return http.Serve(l, h)
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s := http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       75 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		Protocols:         protocols,
+	}
+	return s.Serve(l)
 }
 
 // Empty is where an empty gRPC server answers.

@@ -29,10 +29,12 @@ type act struct {
 	agent   *process
 	admin   *admin.Client
 	clients []*process // as the cast
-	resting [2]bool    // which of them have stopped
+	playing [2]bool    // which of them do
 
 	theory [2]*theory.Theory // of each client
 	before part.Counted      // by the backend, at the start of the phase
+	modest costs             // of the visits, while nobody floods
+	visits uint64            // how many those were
 	clock  time.Duration     // the agent's CPU time when it was read last
 	ends   int64             // when the first block is over for sure, in ns of the boot clock
 	sums   sums
@@ -51,12 +53,22 @@ func Play(ctx context.Context, on *stage.Stage, live *stage.Live, program string
 	if err := a.live.Introduce(intro()); err != nil {
 		return Summary{}, err
 	}
-	for _, do := range []func(context.Context) error{a.makeAll, a.limited, a.handedDown, a.again, a.account} {
-		if err := do(ctx); err != nil {
+	if err := a.makeAll(ctx); err != nil {
+		return Summary{}, err
+	}
+	for _, p := range []struct {
+		phase
+		play func(context.Context, phase) error
+	}{{alone(), a.alone}, {limited(), a.limited}, {handedDown(), a.handedDown}, {again(), a.again}} {
+		if err := a.live.Begin(p.title); err != nil {
 			return Summary{}, err
 		}
+		if err := p.play(ctx, p.phase); err != nil {
+			return Summary{}, fmt.Errorf("phase %q: %w", p.short, err)
+		}
 	}
-	return a.summary, nil
+	err := a.account(ctx)
+	return a.summary, err
 }
 
 // makeAll makes the namespaces, and has all enter but the agent.
@@ -70,22 +82,8 @@ func (a *act) makeAll(ctx context.Context) (err error) {
 	return a.enterAll(ctx)
 }
 
-// limited has one client be refused, by the agent alone.
-func (a *act) limited(ctx context.Context) error {
-	p := limited()
-	if err := a.live.Begin(p.title); err != nil {
-		return err
-	}
-	text := file(a.socket())
-	if err := a.live.Command("cat "+configuration, []byte(text)); err != nil {
-		return err
-	}
-	if err := a.live.Command("headgate run -c "+configuration, nil); err != nil {
-		return err
-	}
-	if err := a.configure(text); err != nil {
-		return err
-	}
+// alone has only the modest client play.
+func (a *act) alone(ctx context.Context, p phase) error {
 	if err := a.startAgent(ctx); err != nil {
 		return err
 	}
@@ -93,25 +91,30 @@ func (a *act) limited(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before, err := a.costs()
+	if a.modest, err = a.perform(ctx, records, a.script.alone, visitor); err != nil {
+		return err
+	}
+	a.visits = records[visitor].passed
+	a.charge("a request that passes", a.visits, a.modest)
+	return a.conclude(ctx, p, records)
+}
+
+// limited has one client be refused, by the agent alone.
+func (a *act) limited(ctx context.Context, p phase) error {
+	records, err := a.records()
 	if err != nil {
 		return err
 	}
-	if err := a.perform(ctx, records, stage.BootTime()+a.floods.Nanoseconds()); err != nil {
+	spent, err := a.perform(ctx, records, a.floods, flooder, visitor)
+	if err != nil {
 		return err
 	}
-	if err := a.charge("a request refused by the agent", records[flooder].refused, before); err != nil {
-		return err
-	}
+	a.charge("a request refused by the agent", records[flooder].refused, a.beside(spent, records[visitor].passed))
 	return a.conclude(ctx, p, records)
 }
 
 // handedDown has the file say that offenders are handed down, and one be.
-func (a *act) handedDown(ctx context.Context) error {
-	p := handedDown()
-	if err := a.live.Begin(p.title); err != nil {
-		return err
-	}
+func (a *act) handedDown(ctx context.Context, p phase) error {
 	if err := a.addHandDown(ctx); err != nil {
 		return err
 	}
@@ -127,21 +130,28 @@ func (a *act) handedDown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	flood := b.records[flooder]
-	knocks := flood.knocks
+	a.ends = b.event.at + a.block.Nanoseconds() + margin.Nanoseconds()
+	if err := a.besiege(ctx, b.records, b.records[flooder].offended+(a.block-margin).Nanoseconds()); err != nil {
+		return err
+	}
+	a.dropTime(b.records[flooder], first.at)
+	return a.concludeBlock(ctx, p, b)
+}
+
+// besiege has the clients go on until a time, and notes what dropping has cost meanwhile.
+func (a *act) besiege(ctx context.Context, records []*record, until int64) error {
+	knocks, visits := records[flooder].knocks, records[visitor].passed
 	before, err := a.costs()
 	if err != nil {
 		return err
 	}
-	a.ends = b.event.at + a.block.Nanoseconds() + margin.Nanoseconds()
-	if err := a.finish(ctx, b.records, flood.offended+(a.block-margin).Nanoseconds()); err != nil {
+	if err := a.finish(ctx, records, until); err != nil {
 		return err
 	}
-	if err := a.charge("a packet dropped by the kernel", flood.knocks-knocks, before); err != nil {
-		return err
-	}
-	a.dropTime(flood, first.at)
-	return a.concludeBlock(ctx, p, b)
+	after, err := a.costs()
+	a.charge("a packet dropped by the kernel", records[flooder].knocks-knocks,
+		a.beside(after.since(before), records[visitor].passed-visits))
+	return err
 }
 
 // addHandDown changes the file, and has the agent read it.
@@ -161,11 +171,7 @@ func (a *act) addHandDown(ctx context.Context) error {
 }
 
 // again has the offender come back when the block is over, and be handed down a second time.
-func (a *act) again(ctx context.Context) error {
-	p := again()
-	if err := a.live.Begin(p.title); err != nil {
-		return err
-	}
+func (a *act) again(ctx context.Context, p phase) error {
 	if err := stage.SleepUntil(ctx, a.ends); err != nil {
 		return err
 	}
@@ -184,12 +190,17 @@ type blocked struct {
 	records []*record
 	event   told
 	rules   []byte // what `headgate rules` printed
+	shown   []byte // what `headgate events` did
 	log     []byte // the agent's line
 }
 
 // flood has the clients play until one of them is handed down. They still do when it returns.
 func (a *act) flood(ctx context.Context) (b blocked, err error) {
 	handed, err := a.follow(ctx, event.HandedDown)
+	if err != nil {
+		return b, err
+	}
+	events, err := a.startEvents(ctx)
 	if err != nil {
 		return b, err
 	}
@@ -206,6 +217,9 @@ func (a *act) flood(ctx context.Context) (b blocked, err error) {
 		return b, err
 	}
 	a.blocks = append(a.blocks, b.event.Event)
+	if b.shown, err = events(); err != nil {
+		return b, err
+	}
 	b.log, err = a.logged(ctx, fmt.Sprintf("strike=%d", len(a.blocks)))
 	return b, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/cmd/headgate/internal/demo/stage"
@@ -29,6 +30,16 @@ func (a *act) configure(text string) error {
 
 // startAgent starts the agent, and waits until it serves.
 func (a *act) startAgent(ctx context.Context) (err error) {
+	text := file(a.socket())
+	if err := a.live.Command("cat "+configuration, []byte(text)); err != nil {
+		return err
+	}
+	if err := a.live.Command("headgate run -c "+configuration, nil); err != nil {
+		return err
+	}
+	if err := a.configure(text); err != nil {
+		return err
+	}
 	if a.agent, err = a.start(a.pair.Far.Namespace, "run", "-c", configuration); err != nil {
 		return err
 	}
@@ -132,4 +143,32 @@ func await(ctx context.Context, events <-chan told, kind event.Kind) (told, erro
 	case <-ctx.Done():
 		return told{}, ctx.Err()
 	}
+}
+
+// eventsCommand shows the next hand-down.
+func eventsCommand() []string { return []string{"events", "--kind", "handdown", "--count", "1"} }
+
+// startEvents starts headgate events, and waits until it shows what comes. output returns what it printed when it has
+// shown that.
+func (a *act) startEvents(ctx context.Context) (output func() ([]byte, error), err error) {
+	p, err := a.start(a.pair.Far.Namespace, eventsCommand()...)
+	if err != nil {
+		return nil, err
+	}
+	line := func() ([]byte, error) {
+		select {
+		case line, ok := <-p.lines:
+			if !ok {
+				return nil, p.failed()
+			}
+			return append(line, '\n'), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	heading, err := line()
+	return func() ([]byte, error) {
+		event, err := line()
+		return slices.Concat(heading, event), err
+	}, err
 }

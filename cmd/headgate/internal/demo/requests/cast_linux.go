@@ -60,21 +60,12 @@ func (a *act) listen(ctx context.Context) (counted part.Counted, err error) {
 	}
 }
 
-// beginAll has all clients begin.
-func (a *act) beginAll() error {
-	for _, c := range a.clients {
-		if err := c.order(part.Begin); err != nil {
-			return c.failed()
-		}
-	}
-	return nil
-}
-
-// stopAll has all clients stop at a time of the boot clock.
-func (a *act) stopAll(at int64) error {
-	for _, c := range a.clients {
-		if err := c.order("%s %d", part.Stop, at); err != nil {
-			return c.failed()
+// begin has clients begin.
+func (a *act) begin(who ...int) error {
+	for _, n := range who {
+		a.playing[n] = true
+		if err := a.clients[n].order(part.Begin); err != nil {
+			return a.clients[n].failed()
 		}
 	}
 	return nil
@@ -116,28 +107,40 @@ func (a *act) take(who int, line []byte, ok bool, records []*record) error {
 		return fmt.Errorf("a client says %.100q: %w", line, err)
 	}
 	if s.Done {
-		a.resting[who] = true
+		a.playing[who] = false
 		return nil
 	}
 	records[who].note(s)
 	return nil
 }
 
-// finish has the clients stop at a time, and watches until they have.
+// finish has the clients that play stop at a time of the boot clock, and watches until they have.
 func (a *act) finish(ctx context.Context, records []*record, at int64) error {
-	a.resting = [2]bool{}
-	if err := a.stopAll(at); err != nil {
-		return err
+	for n, plays := range a.playing {
+		if !plays {
+			continue
+		}
+		if err := a.clients[n].order("%s %d", part.Stop, at); err != nil {
+			return a.clients[n].failed()
+		}
 	}
-	return a.watch(ctx, records, func() bool { return a.resting[flooder] && a.resting[visitor] })
+	return a.watch(ctx, records, func() bool { return a.playing == [2]bool{} })
 }
 
-// perform has the clients play until a time.
-func (a *act) perform(ctx context.Context, records []*record, until int64) error {
-	if err := a.beginAll(); err != nil {
-		return err
+// perform has clients play for some time, and returns what that has cost.
+func (a *act) perform(ctx context.Context, records []*record, lasts time.Duration, who ...int) (costs, error) {
+	before, err := a.costs()
+	if err != nil {
+		return costs{}, err
 	}
-	return a.finish(ctx, records, until)
+	if err := a.begin(who...); err != nil {
+		return costs{}, err
+	}
+	if err := a.finish(ctx, records, stage.BootTime()+lasts.Nanoseconds()); err != nil {
+		return costs{}, err
+	}
+	after, err := a.costs()
+	return after.since(before), err
 }
 
 // errSpared is that a flood was not stopped.
@@ -148,7 +151,7 @@ const patience = 10 * time.Second
 
 // performUntilCut has the clients play until all connections of the one that floods are cut.
 func (a *act) performUntilCut(ctx context.Context, records []*record) error {
-	if err := a.beginAll(); err != nil {
+	if err := a.begin(flooder, visitor); err != nil {
 		return err
 	}
 	deadline := stage.BootTime() + patience.Nanoseconds()

@@ -1,7 +1,6 @@
 package requests
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/netip"
@@ -11,7 +10,6 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
-	"github.com/headgate/headgate/userspace/event"
 )
 
 // conclude shows the numbers of a phase and checks them. Nobody sends anything meanwhile.
@@ -44,25 +42,10 @@ func (a *act) concludeBlock(ctx context.Context, p phase, b blocked) error {
 	if err := a.live.Command("headgate rules", b.rules); err != nil {
 		return err
 	}
-	events, err := eventText(b.event.Event)
-	if err != nil {
+	if err := a.live.Command("headgate "+strings.Join(eventsCommand(), " "), b.shown); err != nil {
 		return err
 	}
-	if err := a.live.Command("headgate events --kind handdown", events); err != nil {
-		return err
-	}
-	return a.live.Command("journalctl -u headgate", b.log)
-}
-
-// eventText is an event as `headgate events` shows it.
-func eventText(e event.Event) ([]byte, error) {
-	var text bytes.Buffer
-	events := render.NewAgentEvents(&text, render.Table)
-	if err := events.Begin(); err != nil {
-		return nil, err
-	}
-	err := events.Write(e)
-	return text.Bytes(), err
+	return a.live.Text(append([]byte("The agent's log:\n"), b.log...))
 }
 
 // costs reads the CPU times.
@@ -72,12 +55,17 @@ func (a *act) costs() (costs, error) {
 	return c, err
 }
 
-// charge notes what something has cost each time since before.
-func (a *act) charge(of string, times uint64, before costs) error {
-	now, err := a.costs()
-	spent := now.since(before)
-	a.summary.Costs = append(a.summary.Costs, Cost{of, times, spent.agent.Seconds(), spent.softirq.Seconds()})
-	return err
+// beside returns what costs are without those of visits, at what they cost while nobody floods.
+func (a *act) beside(c costs, visits uint64) costs {
+	share := func(all time.Duration) time.Duration {
+		return all * time.Duration(visits) / time.Duration(max(a.visits, 1))
+	}
+	return costs{c.agent - share(a.modest.agent), c.softirq - share(a.modest.softirq)}
+}
+
+// charge notes what has cost so much, all times together.
+func (a *act) charge(of string, times uint64, c costs) {
+	a.summary.Costs = append(a.summary.Costs, Cost{of, times, c.agent.Seconds(), c.softirq.Seconds()})
 }
 
 // dropTime notes how long it took to the first dropped packet. It must have been dropped before the client knew.
@@ -110,16 +98,13 @@ func (a *act) account(ctx context.Context) error {
 
 // blockFacts checks why the offender was handed down, and for how long.
 func (a *act) blockFacts() {
-	var why, periods, wantWhy, wantPeriods []string
 	for n, e := range a.blocks {
-		why, wantWhy = append(why, e.Reason), append(wantWhy, fmt.Sprintf("%d offences within %v", offences, within))
-		periods = append(periods, fmt.Sprintf("%v s", e.For))
-		wantPeriods = append(wantPeriods, fmt.Sprintf("%v s", (a.block<<n).Seconds()))
-	}
-	for _, f := range []Fact{
-		{What: "why the client was handed down", Measured: strings.Join(why, ", "), Expected: strings.Join(wantWhy, ", "), By: "the file"},
-		{What: "for how long", Measured: strings.Join(periods, ", "), Expected: strings.Join(wantPeriods, ", "), By: "the file, and doubled"},
-	} {
+		f := Fact{
+			What:     fmt.Sprintf("hand-down %d", n+1),
+			Measured: fmt.Sprintf("%s, for %v s", e.Reason, e.For),
+			Expected: fmt.Sprintf("%d offences within %v, for %v s", offences, within, (a.block << n).Seconds()),
+			By:       "the file, and twice as long each time",
+		}
 		f.OK = f.Measured == f.Expected
 		a.fact(f)
 	}

@@ -12,7 +12,7 @@ import (
 // record is what is known of one client in one phase.
 type record struct {
 	member
-	theory *theory.Theory // nil in tables of nothing but what was seen
+	theory *theory.Theory
 
 	passed, refused, cut, knocks uint64
 	entered                      uint64   // knocks that a connection came of, although none should
@@ -79,7 +79,10 @@ func (r *record) check(phase string, counted uint64) Check {
 }
 
 func (r *record) why() string {
-	if r.theory.Bounds().Least == r.sent() {
+	switch r.sent() {
+	case 0:
+		return "sends nothing"
+	case r.theory.Bounds().Least:
 		return "never over its limit"
 	}
 	lasted := time.Duration(r.last - r.first).Seconds()

@@ -68,13 +68,14 @@ const (
 
 // script is the act for seconds of a given length.
 type script struct {
+	alone  time.Duration // how long nobody floods
 	floods time.Duration // how long the first flood lasts
 	block  time.Duration // how long the first block does
 	again  time.Duration // how long the second one is looked at
 }
 
 func newScript(second time.Duration) script {
-	return script{floods: 2 * second, block: max(2*second, time.Second), again: second / 2}
+	return script{alone: second, floods: 2 * second, block: max(2*second, time.Second), again: second / 2}
 }
 
 // file is the agent's configuration, but for the hand-down.
@@ -107,13 +108,19 @@ type phase struct {
 }
 
 // The phases, in their order.
+func alone() phase {
+	return phase{"Nobody floods: all requests pass.", "nobody floods"}
+}
+
 func limited() phase {
 	return phase{"One client floods. What is above its limit is refused with 429, and the other one notices nothing.", "refused"}
 }
 
 func handedDown() phase {
-	return phase{fmt.Sprintf("Who is refused %d times within %s is now handed down to the kernel, which drops its packets, also "+
-		"those on open connections.", offences, within), "handed down"}
+	return phase{
+		fmt.Sprintf("Who is refused %d times within %s is handed down: the kernel drops its packets, on open connections too.",
+			offences, within), "handed down",
+	}
 }
 
 func again() phase {
