@@ -102,7 +102,7 @@ uninstall: ## Remove what install installed; detach first (deploy/README.md)
 .PHONY: deb
 deb: ## Build the Debian package bin/headgate_VERSION_ARCH.deb
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.linkedVersion=$(VERSION)" -o bin/deb/headgate ./cmd/headgate
-	rm -rf bin/deb/man && mkdir -p bin/deb/man
+	rm -rf bin/*.deb bin/deb/man && mkdir -p bin/deb/man
 	for page in docs/man/*.8; do gzip -9nc $$page > bin/deb/man/$$(basename $$page).gz; done
 	for unit in headgate.service headgate-attach.service; do sed 's|/usr/local/bin/|/usr/bin/|' deploy/$$unit > bin/deb/$$unit; done
 	./bin/deb/headgate completion bash > bin/deb/headgate.bash

@@ -25,7 +25,7 @@ func giveUpPrivileges(file *config.File) error {
 // needed returns the capabilities that the agent needs to keep a configuration in force and to read it again.
 func needed(file *config.File) (all []cap.Value) {
 	if file.Kernel != nil {
-		all = append(all, privilege.BPF, privilege.NetAdmin, privilege.Perfmon)
+		all = append(all, privilege.BPF, privilege.NetAdmin) // CAP_PERFMON was for loading the program
 	}
 	if hasLowPort(file) {
 		all = append(all, privilege.LowPorts)

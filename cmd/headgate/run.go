@@ -2,14 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
 	"github.com/headgate/headgate/cmd/headgate/internal/plane"
+	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/userspace/agent"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/gateway"
@@ -47,21 +52,44 @@ force in any case; ` + "`headgate detach --all`" + ` ends it.`,
 }
 
 func (e *env) runAgent(ctx context.Context, g *global, file string) error {
+	var started atomic.Bool
 	a := agent.New(agent.Options{
 		Path:    file,
 		Version: versionView().Version,
 		Sockets: gateway.Inherited(),
 		Stderr:  e.stderr,
-		Kernel:  func(log *slog.Logger) (agent.Kernel, error) { return e.openPlane(g, log) },
-		Started: func(file *config.File) error { return giveUpPrivileges(file) },
+		Kernel:  func(log *slog.Logger) (agent.Kernel, error) { return e.openPlane(g, log, &started) },
+		Started: func(file *config.File) error {
+			started.Store(true)
+			return giveUpPrivileges(file)
+		},
 	})
 	ctx, stop := interruptibleService(ctx, func() { _ = a.Reload() }) // it has told what is wrong
 	defer stop()
 	return a.Run(ctx)
 }
 
-func (e *env) openPlane(g *global, log *slog.Logger) (agent.Kernel, error) {
-	return plane.New(plane.Options{Loader: g.options(e), Log: log})
+func (e *env) openPlane(g *global, log *slog.Logger, started *atomic.Bool) (agent.Kernel, error) {
+	p, err := plane.New(plane.Options{
+		Loader: g.options(e), Log: log,
+		Guard: lockout.Guard{Peers: func() []lockout.Peer { return lockout.Peers(e.getenv) }},
+	})
+	return &runningPlane{p, started}, err
+}
+
+// runningPlane is a plane that says why it may not do what it could when the agent started.
+type runningPlane struct {
+	agent.Kernel
+	started *atomic.Bool
+}
+
+// Apply implements agent.Kernel.
+func (p *runningPlane) Apply(k config.Kernel) error {
+	err := p.Kernel.Apply(k)
+	if errors.Is(err, loader.ErrPrivilege) && p.started.Load() {
+		return fmt.Errorf("%w; the agent gave up the right to load the program when it had started: restart it", err)
+	}
+	return err
 }
 
 // interruptibleService is interruptible for a process to which SIGHUP says to read its configuration again.

@@ -166,7 +166,7 @@ func TestAgentExitCodes(t *testing.T) {
 		code int
 		text string
 	}{
-		{[]string{"run"}, 2, "--config"},
+		{[]string{"run"}, 2, "name the configuration file"},
 		{[]string{"run", "-c", "-"}, 2, "name a file"},
 		{[]string{"run", "-c", broken, "more"}, 2, "more"},
 		{[]string{"run", "-c", s.path("none.yaml")}, 1, "no such file"},

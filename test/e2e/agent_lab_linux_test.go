@@ -1,7 +1,8 @@
 package e2e_test
 
 import (
-	"encoding/hex"
+	"crypto/sha256"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/userspace/admin"
-	"github.com/headgate/headgate/userspace/watch"
 )
 
 // neighbour is a second client in the network of flooder.
@@ -105,8 +105,11 @@ func (s *site) start(text string) *agent {
 // awaitInForce waits until the agent has taken the configuration as it is now.
 func (a *agent) awaitInForce() {
 	a.site.tb.Helper()
-	sum := watch.Of([]string{a.site.path("headgate.yaml")})
-	want := "sha256=" + hex.EncodeToString(sum[:])
+	text, err := os.ReadFile(a.site.path("headgate.yaml"))
+	if err != nil {
+		a.site.tb.Fatal(err)
+	}
+	want := fmt.Sprintf("sha256=%x", sha256.Sum256(text))
 	await(a.site.tb, "the configuration in force", func() bool {
 		if a.ended() {
 			a.site.tb.Fatalf("the agent has ended:\n%s", a.log)

@@ -160,23 +160,53 @@ func (a *Agent) well() bool {
 	return true
 }
 
-// end ends everything but the kernel's limiter.
+// end ends everything but the kernel's limiter. Until the requests under way have ended, whoever asks is told that the
+// agent drains.
 func (a *Agent) end() error {
-	close(a.closing)
-	a.changing.Lock()
-	defer a.changing.Unlock()
+	a.stop()
+	a.changing.Lock() // who changes something ends first; nobody begins to after that
+	serving, telling := split(a.state.fronts)
+	a.state.sockets.keep(telling) // who connects now is to be refused, and not to wait
+	a.changing.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), a.state.drain())
 	defer cancel()
-	a.state.sockets.keep(nil) // who connects now is to be refused, and not to wait
-	err := a.shutdown(ctx, a.state.fronts)
-	a.stop()
+	err := a.shutdown(ctx, serving)
+	close(a.closing)
+	a.state.sockets.keep(nil)
+	err = errors.Join(err, a.tellNoMore(telling))
 	a.background.Wait()
-	err = errors.Join(err, a.close(ctx))
+	err = errors.Join(err, a.close())
 	if a.logs == nil {
 		return err
 	}
 	a.log.Info("ended")
 	return errors.Join(err, a.logs.Close())
+}
+
+// split returns the fronts that serve clients, and those that tell how the agent is.
+func split(all []*front) (serving, telling []*front) {
+	for _, f := range all {
+		switch f.role {
+		case metricsRole, adminRole, tokenRole:
+			telling = append(telling, f)
+		default:
+			serving = append(serving, f)
+		}
+	}
+	return serving, telling
+}
+
+// lastWords is how long whoever asks how the agent is may take in the end.
+const lastWords = 2 * time.Second
+
+// tellNoMore ends the fronts that tell how the agent is. Whom it cuts off asks another one.
+func (a *Agent) tellNoMore(fronts []*front) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	if err := a.shutdown(ctx, fronts); err != nil {
+		a.log.Warn("who asked how the agent is was cut off", "error", err)
+	}
+	return nil
 }
 
 // shutdown drains fronts, all at the same time.

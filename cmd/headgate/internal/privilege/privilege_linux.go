@@ -6,14 +6,12 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/cap"
 )
 
-// The capabilities that headgate may need.
+// The capabilities that headgate needs while it runs.
 const (
-	BPF           = cap.BPF              // maps and programs
-	NetAdmin      = cap.NET_ADMIN        // attaching to interfaces
-	Perfmon       = cap.PERFMON          // loading the program: it compares pointers
-	LowPorts      = cap.NET_BIND_SERVICE // listening below port 1024
-	ReadAllFiles  = cap.DAC_READ_SEARCH  // logs of other users
-	Administrator = cap.SYS_ADMIN        // mounting bpffs; what BPF and Perfmon are part of
+	BPF          = cap.BPF              // maps, and the interfaces that the program is attached to
+	NetAdmin     = cap.NET_ADMIN        // attaching
+	LowPorts     = cap.NET_BIND_SERVICE // listening below port 1024
+	ReadAllFiles = cap.DAC_READ_SEARCH  // logs and keys of other users
 )
 
 // Keep gives up all capabilities of all threads but these, and the right to get any by executing a program. Of those that the process does not have

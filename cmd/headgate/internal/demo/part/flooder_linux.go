@@ -3,6 +3,7 @@ package part
 import (
 	"errors"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 
 const (
 	connections = 16
-	// knocksAtOnce is how many there are at each knockEvery: 20,000 a second.
-	knocksAtOnce = 200
+	// knocksAtOnce is how many there are at each knockEvery: 40,000 a second.
+	knocksAtOnce = 400
 	knockEvery   = 10 * time.Millisecond
 )
 
@@ -104,11 +105,19 @@ func knock(from netip.Addr, to netip.AddrPort) (entered bool, err error) {
 	}
 	server := &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())}
 	if err := unix.Connect(fd, server); !errors.Is(err, unix.EINPROGRESS) {
-		return err == nil, err
+		return answered(err)
 	}
-	err = unix.Connect(fd, server)
-	if errors.Is(err, unix.EALREADY) {
+	return answered(unix.Connect(fd, server))
+}
+
+// answered reports whether an attempt to connect was answered, if only by a refusal.
+func answered(err error) (bool, error) {
+	switch {
+	case errors.Is(err, unix.EALREADY):
 		return false, nil
+	case err == nil, errors.Is(err, unix.EISCONN), errors.Is(err, unix.ECONNREFUSED):
+		return true, nil
+	default:
+		return false, os.NewSyscallError("connect", err)
 	}
-	return err == nil || errors.Is(err, unix.EISCONN), nil
 }

@@ -38,13 +38,14 @@ type act struct {
 	clock  time.Duration     // the agent's CPU time when it was read last
 	ends   int64             // when the first block is over for sure, in ns of the boot clock
 	sums   sums
+	wrong  []string // about answers
 	blocks []event.Event // the hand-downs
 
 	summary Summary
 }
 
 // sums are over all clients and phases.
-type sums struct{ passed, refused, cut, knocks, wrong uint64 }
+type sums struct{ passed, refused, cut, knocks uint64 }
 
 // Play plays the act on a stage that is empty, and shows it live. program is what runs headgate, and second how long a second
 // of the script takes. It needs root. Numbers that are off are no error; the summary says so.

@@ -28,7 +28,7 @@ func (a *act) conclude(ctx context.Context, p phase, records []*record) error {
 		a.sums.refused += r.refused
 		a.sums.cut += r.cut
 		a.sums.knocks += r.knocks
-		a.sums.wrong += uint64(len(r.wrong))
+		a.wrong = append(a.wrong, r.wrong...)
 	}
 	a.before = counted
 	return nil
@@ -88,12 +88,21 @@ func (a *act) account(ctx context.Context) error {
 	}
 	a.fact(same("requests that passed", a.sums.passed, z.Allowed, "the agent's zone"))
 	a.fact(same("requests answered with 429", a.sums.refused, z.Refused, "the agent's zone"))
-	a.fact(same("answers with a wrong RateLimit, RateLimit-Policy or Retry-After", a.sums.wrong, 0, "the limit"))
+	a.fact(a.fieldsFact())
 	a.blockFacts()
 	if err := a.packetFacts(ctx); err != nil {
 		return err
 	}
 	return a.endAgent()
+}
+
+// fieldsFact checks the header fields of all answers, and names the first that is wrong.
+func (a *act) fieldsFact() Fact {
+	by := "the limit"
+	if len(a.wrong) > 0 {
+		by = a.wrong[0]
+	}
+	return same("answers with a wrong RateLimit, RateLimit-Policy or Retry-After", uint64(len(a.wrong)), 0, by)
 }
 
 // blockFacts checks why the offender was handed down, and for how long.
