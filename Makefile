@@ -6,8 +6,9 @@ SHELL := /bin/bash
 
 GO ?= go
 BIN := bin/headgate
-# A module of its own: what it compares with is no dependency of headgate.
 BENCH := test/bench
+# Nested modules: what they compare headgate with, or test it with, is no dependency of headgate.
+NESTED := $(BENCH) test/gateways
 PREFIX ?= /usr/local
 UNITS := $(DESTDIR)$(PREFIX)/lib/systemd/system
 VERSION ?= $(or $(shell git describe --tags 2>/dev/null),v0.0.0)
@@ -31,13 +32,12 @@ test: ## Run all tests; as root those on the real kernel too
 	@[ "$$(id -u)" = 0 ] || echo "not root: the tests on the real kernel are left out; sudo make test runs them"
 	$(GO) vet ./...
 	$(GO) test -timeout 9m ./...
-	$(GO) -C $(BENCH) vet ./...
-	$(GO) -C $(BENCH) test -timeout 9m ./...
+	for module in $(NESTED); do $(GO) -C $$module vet ./...; $(GO) -C $$module test -timeout 9m ./...; done
 
 .PHONY: race
 race: ## Run all tests with the race detector (root)
 	$(GO) test -race -timeout 15m ./...
-	$(GO) -C $(BENCH) test -race -timeout 15m ./...
+	for module in $(NESTED); do $(GO) -C $$module test -race -timeout 15m ./...; done
 
 .PHONY: fuzz
 fuzz: ## Fuzz each parser of outside input for 20 seconds (root)
@@ -48,7 +48,7 @@ fuzz: ## Fuzz each parser of outside input for 20 seconds (root)
 	done
 
 .PHONY: bench
-bench: bench-packets bench-requests ## Measure packets (root) and HTTP requests, as ratios in one run
+bench: bench-packets bench-requests bench-http ## Measure packets, limits by key, and the agent, as ratios in one run (root)
 
 .PHONY: bench-packets
 bench-packets: ## Measure ns per packet and packets a second (root)
@@ -57,6 +57,10 @@ bench-packets: ## Measure ns per packet and packets a second (root)
 .PHONY: bench-requests
 bench-requests: ## Measure ns and bytes of limits by key, beside other limiters; needs 8 GB, takes minutes
 	$(GO) -C $(BENCH) run ./requests
+
+.PHONY: bench-http
+bench-http: ## Measure goodput under attack beside nginx, and what the agent costs; needs root and two CPUs
+	$(GO) -C $(BENCH) run ./http
 
 .PHONY: generate
 generate: ## Compile the BPF programs and remake what is generated; needs clang-19, llvm-19 and lld-19
@@ -73,10 +77,18 @@ lint: ## Check format, vet, and the linter's rules; needs clang-format-19
 	@test -z "$$(gofmt -l bpf cmd examples loader maps userspace test | tee /dev/stderr)"
 	clang-format-19 --dry-run --Werror bpf/headgate.c bpf/include/*.h $$(find test -name '*.c')
 	GOOS=darwin $(GO) vet ./...
-	GOOS=darwin $(GO) -C $(BENCH) vet ./...
+	for module in $(NESTED); do GOOS=darwin $(GO) -C $$module vet ./...; done
 	cd .ci/tools && $(GO) build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	./bin/golangci-lint run ./...
-	cd $(BENCH) && ../../bin/golangci-lint run ./...
+	for module in $(NESTED); do (cd $$module && $(CURDIR)/bin/golangci-lint run ./...); done
+
+.PHONY: tidy
+tidy: ## Check that go.mod and go.sum of all modules say what is needed, and no more
+	for module in . $(NESTED); do $(GO) -C $$module mod tidy -diff; done
+
+.PHONY: modules
+modules: # the directories of all modules, for scripts
+	@echo . $(NESTED)
 
 .PHONY: man
 man: build ## Write the man pages to docs/man

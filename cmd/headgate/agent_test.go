@@ -131,7 +131,8 @@ func TestReportList(t *testing.T) {
 	c.out.Reset()
 	code := c.run(t, "report", "203.0.113.7", "203.0.113.0/24", "203.0.113.8")
 	if code != exitFailed || c.out.String() != "203.0.113.7: counted: 1 of 20 offences within 10s\n" ||
-		!strings.Contains(c.err.String(), "203.0.113.0/24 is wider than /32; report addresses") {
+		!strings.Contains(c.err.String(), "203.0.113.0/24 is wider than /32; report addresses") ||
+		!strings.Contains(c.err.String(), "203.0.113.0/24 and what comes after it, 2 in all, were not reported") {
 		t.Errorf("one that is refused: exit %d, %q, %q", code, c.out.String(), c.err.String())
 	}
 }

@@ -56,3 +56,21 @@ func TestUnitsAgreeWithTheProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestUnitsInOrder looks for what keeps the units from working against each other, and the agent from being given up.
+func TestUnitsInOrder(t *testing.T) {
+	for unit, lines := range map[string][]string{
+		"headgate-attach.service": {"Conflicts=headgate.service", "Before=headgate.service"},
+		"headgate.service":        {"Type=notify", "Restart=always", "StartLimitIntervalSec=0"},
+	} {
+		text, err := os.ReadFile("../../deploy/" + unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(text), "\n"+line+"\n") {
+				t.Errorf("%s lacks %s", unit, line)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"unicode"
@@ -93,14 +94,14 @@ func (f *reportFlags) check() error {
 	return nil
 }
 
-// report reports all prefixes, and shows what became of them, also where one is refused.
+// report reports prefixes, and shows what became of them: of those before one that is refused, where one is.
 func (e *env) report(cmd *cobra.Command, g *global, c *admin.Client, f *reportFlags, prefixes []netip.Prefix) error {
 	outcomes := render.Reports{}
 	var refused error
-	for _, p := range prefixes {
+	for i, p := range prefixes {
 		o, err := c.Report(cmd.Context(), admin.ReportBody{Prefix: p.String(), Reason: f.reason, Count: f.count})
 		if err != nil {
-			refused = err
+			refused = notReported(err, prefixes[i:])
 			break
 		}
 		outcomes = append(outcomes, o)
@@ -109,4 +110,12 @@ func (e *env) report(cmd *cobra.Command, g *global, c *admin.Client, f *reportFl
 		return refused
 	}
 	return errors.Join(e.print(g, outcomes), refused)
+}
+
+// notReported says of which prefix err is, and how many more there are, where somebody has to know.
+func notReported(err error, left []netip.Prefix) error {
+	if len(left) == 1 {
+		return err
+	}
+	return fmt.Errorf("%w; %s and what comes after it, %d in all, were not reported", err, left[0], len(left))
 }

@@ -7,6 +7,7 @@ replace github.com/headgate/headgate => ../..
 require (
 	github.com/cilium/ebpf v0.22.0
 	github.com/didip/tollbooth/v8 v8.0.1
+	github.com/envoyproxy/go-control-plane/envoy v1.40.0
 	github.com/google/go-cmp v0.7.0
 	github.com/headgate/headgate v0.0.0-00010101000000-000000000000
 	github.com/sethvargo/go-limiter v0.7.1
@@ -14,27 +15,23 @@ require (
 	github.com/ulule/limiter/v3 v3.11.2
 	github.com/vishvananda/netlink v1.3.1
 	go.uber.org/ratelimit v0.3.1
+	golang.org/x/net v0.60.0
 	golang.org/x/sys v0.50.0
 	golang.org/x/time v0.16.0
-)
-
-require (
-	github.com/cncf/xds/go v0.0.0-20260202195803-dba9d589def2 // indirect
-	github.com/envoyproxy/protoc-gen-validate v1.3.3 // indirect
-	golang.org/x/text v0.42.0 // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
+	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
 	github.com/benbjohnson/clock v1.3.0 // indirect
-	github.com/envoyproxy/go-control-plane/envoy v1.40.0
+	github.com/cncf/xds/go v0.0.0-20260202195803-dba9d589def2 // indirect
+	github.com/envoyproxy/protoc-gen-validate v1.3.3 // indirect
 	github.com/go-pkgz/expirable-cache/v3 v3.0.0 // indirect
 	github.com/hashicorp/golang-lru v0.5.4 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/vishvananda/netns v0.0.5 // indirect
-	golang.org/x/net v0.60.0
-	google.golang.org/grpc v1.85.0
-	google.golang.org/protobuf v1.36.12
+	golang.org/x/text v0.42.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 )
 
 tool github.com/cilium/ebpf/cmd/bpf2go

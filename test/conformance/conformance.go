@@ -51,6 +51,8 @@ type Step struct {
 	Method, Host, Target string
 	// Header are the client's fields, without Host.
 	Header http.Header
+	// Body is that of the request.
+	Body string
 	// Times is how often the request is made with this answer; 0 is once.
 	Times int
 	// Want is the answer. Its body is not looked at: all fronts have to have the same.

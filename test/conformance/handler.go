@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,6 +64,9 @@ func (s Step) text() string {
 	var b strings.Builder
 	b.WriteString(s.Method + " " + s.Target + " HTTP/1.1\r\nHost: " + s.Host + "\r\n")
 	_ = s.Header.Write(&b) // a Builder has no errors
-	b.WriteString("\r\n")
+	if s.Body != "" {
+		b.WriteString("Content-Length: " + strconv.Itoa(len(s.Body)) + "\r\n")
+	}
+	b.WriteString("\r\n" + s.Body)
 	return b.String()
 }

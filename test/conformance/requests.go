@@ -53,10 +53,10 @@ func requests() []Scenario {
   zones: {login: {key: [ip, host], rate: 1r/h}}
   rules: [{match: {path: /login, method: [POST]}, limits: [{zone: login}]}]
 `, []Step{
-			told("192.0.2.7", passes(`"login";q=1;w=3600`, `"login";r=0;t=3600`)),
-			told("192.0.2.7", refused(`"login";q=1;w=3600`, `"login";r=0;t=3600`, 3600)),
-			told("10.0.0.1", passes(`"login";q=1;w=3600`, `"login";r=0;t=3600`), "X-Forwarded-For", "203.0.113.1"),
-			told("10.0.0.2", refused(`"login";q=1;w=3600`, `"login";r=0;t=3600`, 3600), "X-Forwarded-For", "203.0.113.1"),
+			lying("192.0.2.7", "a.example", passes(`"login";q=1;w=3600`, `"login";r=0;t=3600`)),
+			lying("192.0.2.7", "b.example", refused(`"login";q=1;w=3600`, `"login";r=0;t=3600`, 3600)),
+			lying("10.0.0.1", "a.example", passes(`"login";q=1;w=3600`, `"login";r=0;t=3600`), "X-Forwarded-For", "203.0.113.1"),
+			lying("10.0.0.2", "b.example", refused(`"login";q=1;w=3600`, `"login";r=0;t=3600`, 3600), "X-Forwarded-For", "203.0.113.1"),
 		},
 	}, {
 		"fields, cookies and arguments as keys", `
@@ -72,12 +72,11 @@ func requests() []Scenario {
 	}}
 }
 
-// told is a login that says of itself what a gateway would, and nothing of it is true.
-func told(peer string, want Answer, fields ...string) Step {
+// lying is a login that says of itself what a gateway would, and nothing of it is true.
+func lying(peer, host string, want Answer, fields ...string) Step {
 	lies := []string{
-		"X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/", "X-Forwarded-Host", "other.example", "X-Forwarded-Proto", "https",
-		"X-Headgate-Peer", "198.51.100.1", "X-Headgate-Method", "GET", "X-Headgate-Uri", "/", "X-Headgate-Host", "other.example",
-		"X-Original-Uri", "/", "X-Original-Method", "GET",
+		"X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/", "X-Forwarded-Host", host, "X-Forwarded-Proto", "https",
+		"X-Headgate-Peer", "198.51.100.1", "X-Headgate-Method", "GET", "X-Headgate-Uri", "/", "X-Headgate-Host", host,
 	}
 	s := from(peer, want, append(lies, fields...)...).method("POST")
 	s.Target = "/login"

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a gateway may take for anything. It takes a millisecond, on a machine that has time for it.
-const patience = 5 * time.Second
+const patience = 60 * time.Second
 
 // Site is the place of a gateway that is a program of its own: unix sockets in a directory.
 type Site struct{ Dir string }

@@ -88,7 +88,9 @@ func (m *machine) startBackend(t *testing.T) {
 	go func() { ended <- s.Serve(l) }()
 	t.Cleanup(func() {
 		_ = s.Close()
-		<-ended
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("the backend ended: %v", err)
+		}
 	})
 }
 
@@ -127,15 +129,19 @@ func (m *machine) curl(ctx context.Context, from, line string) (out string, exit
 		namespace, dialer.LocalAddr = m.clients, net.TCPAddrFromAddrPort(netip.AddrPortFrom(addr, 0))
 	}
 	r.socket = strings.Replace(r.socket, runDir, m.dir+"/run/", 1)
-	out, err = r.do(func() (conn net.Conn, err error) {
-		err = errors.Join(err, namespace.Do(func() error {
+	out, err = r.do(func(limit time.Duration) (conn net.Conn, err error) {
+		dialer.Timeout = limit
+		err = namespace.Do(func() error {
 			conn, err = dialer.DialContext(ctx, r.network(), r.address())
 			return err
-		}))
+		})
 		return conn, err
 	})
+	if errors.Is(err, errTimedOut) {
+		exit, err = timedOut, nil
+	}
 	if err != nil || filter == "" {
-		return out, 0, err
+		return out, exit, err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", filter)
 	cmd.Stdin = strings.NewReader(out)

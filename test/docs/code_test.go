@@ -17,6 +17,7 @@ type code struct {
 	line     int    // of its first line in the document
 	from     string // the file that it is a part of
 	wrong    bool   // it shows what is refused
+	foreign  bool   // it is no configuration of headgate
 	lines    []string
 }
 
@@ -24,8 +25,9 @@ type code struct {
 //
 //	<!-- test: from examples/perip/main.go -->
 //	<!-- test: wrong -->
+//	<!-- test: foreign -->
 //
-// where it is a part of a file of the project, and where it is a configuration that is refused.
+// where it is a part of a file of the project, where it is a configuration that is refused, and where it is for another program.
 func codes(text, language string) ([]code, error) {
 	var found []code
 	var current *code
@@ -55,12 +57,16 @@ func (c *code) comment(line string) error {
 		return nil
 	}
 	text = strings.TrimSuffix(text, " -->")
-	if text == "wrong" {
+	switch text {
+	case "wrong":
 		c.wrong = true
+		return nil
+	case "foreign":
+		c.foreign = true
 		return nil
 	}
 	if c.from, ok = strings.CutPrefix(text, "from "); !ok {
-		return fmt.Errorf("%q: use from FILE or wrong", line)
+		return fmt.Errorf("%q: use from FILE, wrong or foreign", line)
 	}
 	return nil
 }
@@ -111,7 +117,7 @@ func TestCodeIsPartOfFiles(t *testing.T) {
 func TestConfigurations(t *testing.T) {
 	for _, path := range documents(t) {
 		for _, c := range codesOf(t, path, "yaml") {
-			if c.from != "" {
+			if c.from != "" || c.foreign {
 				continue
 			}
 			if err := usable(strings.Join(c.lines, "\n")); (err != nil) != c.wrong {

@@ -31,9 +31,18 @@ type curlRequest struct {
 	body    string
 }
 
+// errTimedOut says that --max-time is over, of which curl prints the status 000.
+var errTimedOut = errors.New("timed out")
+
+// timedOut is the exit code of curl for that.
+const timedOut = 28
+
 // do sends the requests over one connection, and returns what curl would print.
-func (r *curlRequest) do(dial func() (net.Conn, error)) (string, error) {
-	conn, err := dial()
+func (r *curlRequest) do(dial func(time.Duration) (net.Conn, error)) (string, error) {
+	conn, err := dial(r.limit)
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return r.written("000"), errTimedOut
+	}
 	if err != nil {
 		return "", err
 	}
@@ -44,15 +53,15 @@ func (r *curlRequest) do(dial func() (net.Conn, error)) (string, error) {
 	for _, path := range r.paths {
 		raw.Reset()
 		text, err := r.ask(conn, in, raw, path)
+		out.WriteString(text)
 		if err != nil {
 			return out.String(), err
 		}
-		out.WriteString(text)
 	}
 	return out.String(), nil
 }
 
-// ask sends one request. raw is what was read of its response. A time that is over is the status 000.
+// ask sends one request. raw is what was read of its response.
 func (r *curlRequest) ask(conn net.Conn, in *bufio.Reader, raw *bytes.Buffer, path string) (string, error) {
 	if err := conn.SetDeadline(time.Now().Add(r.limit)); err != nil {
 		return "", err
@@ -62,7 +71,7 @@ func (r *curlRequest) ask(conn net.Conn, in *bufio.Reader, raw *bytes.Buffer, pa
 	}
 	response, err := http.ReadResponse(in, nil)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return r.written("000"), nil
+		return r.written("000"), errTimedOut
 	}
 	if err != nil {
 		return "", err

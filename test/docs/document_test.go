@@ -142,7 +142,7 @@ func (b *block) say(word string) (err error) {
 func documents(tb testing.TB) []string {
 	tb.Helper()
 	var paths []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md", "examples/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md", "deploy/*/*.md", "examples/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			tb.Fatal(err)

@@ -108,5 +108,5 @@ func curlTo(server, line string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return r.do(func() (net.Conn, error) { return net.DialTimeout("tcp", server, time.Second) })
+	return r.do(func(limit time.Duration) (net.Conn, error) { return net.DialTimeout("tcp", server, limit) })
 }

@@ -72,6 +72,7 @@ func TestAgentDrains(t *testing.T) {
 		t.Errorf("the status is %+v, %v", status, err)
 	}
 	s.command("reload").run().wantError(t, 1, "starting or ending")
+	a.signal(syscall.SIGHUP) // which ends processes by default
 	close(release)
 	if r := <-done; r.status != http.StatusOK || r.body != "ok" {
 		t.Errorf("the request under way got %+v", r)
@@ -153,7 +154,7 @@ func TestAgentEndsWhileItStarts(t *testing.T) {
 		}
 	}
 	s.start(limitedKernel)
-	s.wantPassed(udp(flooder), 20, 5)
+	s.wantPassed(flooder, 20, 5)
 }
 
 func TestAgentExitCodes(t *testing.T) {

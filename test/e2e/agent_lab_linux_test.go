@@ -49,13 +49,17 @@ func networks(addrs ...string) (all []netip.Prefix) {
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
 
-// configure writes the configuration in one step. In it DIR stands for the site's directory, and IFACE for the
-// interface that clients come by.
+// expand returns a configuration in which DIR stands for the site's directory, and IFACE for the interface that
+// clients come by.
+func (s *site) expand(text string) string {
+	return strings.NewReplacer("DIR", s.dir, "IFACE", s.dev()).Replace(text)
+}
+
+// configure writes the configuration in one step.
 func (s *site) configure(text string) {
 	s.tb.Helper()
-	text = strings.NewReplacer("DIR", s.dir, "IFACE", s.dev()).Replace(text)
 	file := s.path("headgate.yaml")
-	if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(file+".new", []byte(s.expand(text)), 0o644); err != nil {
 		s.tb.Fatal(err)
 	}
 	if err := os.Rename(file+".new", file); err != nil {
@@ -105,16 +109,32 @@ func (s *site) start(text string) *agent {
 // awaitInForce waits until the agent has taken the configuration as it is now.
 func (a *agent) awaitInForce() {
 	a.site.tb.Helper()
+	a.awaitTaken(0)
+}
+
+// taken returns how often the agent has taken the configuration as it is now.
+func (a *agent) taken() int {
+	a.site.tb.Helper()
 	text, err := os.ReadFile(a.site.path("headgate.yaml"))
 	if err != nil {
 		a.site.tb.Fatal(err)
 	}
-	want := fmt.Sprintf("sha256=%x", sha256.Sum256(text))
+	return len(a.lines("the configuration is in force", fmt.Sprintf("sha256=%x", sha256.Sum256(text))))
+}
+
+// awaitTaken waits until that has happened more than so many times.
+func (a *agent) awaitTaken(before int) {
+	a.site.tb.Helper()
+	a.site.tb.Cleanup(func() {
+		if a.site.tb.Failed() && a.taken() <= before {
+			a.site.tb.Logf("the agent's log:\n%s", a.log)
+		}
+	})
 	await(a.site.tb, "the configuration in force", func() bool {
 		if a.ended() {
 			a.site.tb.Fatalf("the agent has ended:\n%s", a.log)
 		}
-		return strings.Contains(a.log.String(), want)
+		return a.taken() > before
 	})
 }
 
@@ -132,8 +152,9 @@ func (a *agent) ended() bool {
 func (a *agent) reload(text string) {
 	a.site.tb.Helper()
 	a.site.configure(text)
+	before := a.taken()
 	a.signal(syscall.SIGHUP)
-	a.awaitInForce()
+	a.awaitTaken(before)
 }
 
 // stop ends the agent as systemd does, and returns its exit code.
@@ -207,4 +228,23 @@ func (s *site) rulesByPrefix() map[string]string {
 		all[r.Prefix] = r.Action + " " + r.Origin
 	}
 	return all
+}
+
+// passed sends n packets of a source, and returns how many arrived. What else there is from other sources, such as of
+// connections, does not count.
+func (s *site) passed(source string, n int) int {
+	s.tb.Helper()
+	s.exchange() // forget what was sent before
+	if err := s.sender.SendN(udp(source), n); err != nil {
+		s.tb.Fatal(err)
+	}
+	return int(s.exchange()[addr(source)].Packets)
+}
+
+// wantPassed checks how many of n packets of a source pass.
+func (s *site) wantPassed(source string, n, want int) {
+	s.tb.Helper()
+	if got := s.passed(source, n); got != want {
+		s.tb.Errorf("%d of %d packets of %s passed, want %d", got, n, source, want)
+	}
 }

@@ -54,8 +54,8 @@ kernel:
   policies: [{name: dns, proto: udp, port: 53, rate: 6pph, burst: 5}]
   rules: [{prefix: 198.18.0.0/15, block: true}]
 `)
-	s.wantPassed(udp(flooder), 105, 5)
-	s.wantPassed(udp("198.18.0.1"), 7, 0)
+	s.wantPassed(flooder, 105, 5)
+	s.wantPassed("198.18.0.1", 7, 0)
 	s.browser(modest).wantStatuses(9, 2)
 	for _, want := range []struct {
 		n      float64

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,10 @@ const (
 	// wrapNoBPFFS runs it where nothing is mounted on /sys/fs/bpf, in a mount namespace of its own,
 	// which the caller makes.
 	wrapNoBPFFS = "no bpffs"
+	// wrapFiles replaces itself by headgate, which may open so many files.
+	wrapFiles = "8192 files"
+	// wrapSockets replaces itself by headgate, and says as systemd does that files from 3 on are for it.
+	wrapSockets = "sockets of systemd"
 )
 
 // wrapped makes a command go through this test binary.
@@ -34,6 +39,15 @@ func wrap(how string, args []string) int {
 	if err := os.Unsetenv(wrapVariable); err != nil {
 		return fail(err)
 	}
+	switch how {
+	case wrapFiles:
+		if err := limitFiles(8192); err != nil {
+			return fail(err)
+		}
+		return fail(become(binary, args))
+	case wrapSockets:
+		return fail(become(binary, args, "LISTEN_PID="+strconv.Itoa(os.Getpid())))
+	}
 	if how == wrapNoBPFFS {
 		if err := unmountAll("/sys/fs/bpf"); err != nil {
 			return fail(err)
@@ -49,6 +63,11 @@ func wrap(how string, args []string) int {
 		return fail(err)
 	}
 	return cmd.ProcessState.ExitCode()
+}
+
+// become replaces this process by another program. It returns only where that fails.
+func become(binary string, args []string, variables ...string) error {
+	return unix.Exec(binary, append([]string{binary}, args...), append(os.Environ(), variables...))
 }
 
 func unmountAll(dir string) error {

@@ -16,13 +16,23 @@ import (
 // kernels, 5.15 among them, attaching a native XDP program turns it on: turn it
 // off after that to have each frame counted as it came.
 func (e *End) SetGRO(on bool) error {
+	return e.setOffload("generic receive offload", unix.ETHTOOL_SGRO, on)
+}
+
+// SetTSO turns TCP segmentation offload on or off, by which TCP hands super-packets to the
+// interface. As long as it is on, the kernel takes TCP for merged already: the other end does not
+// use NAPI for it without a native XDP program, whether it has generic receive offload on or not.
+func (e *End) SetTSO(on bool) error {
+	return e.setOffload("TCP segmentation offload", unix.ETHTOOL_STSO, on)
+}
+
+func (e *End) setOffload(what string, cmd uint32, on bool) error {
 	value := uint32(0)
 	if on {
 		value = 1
 	}
-	err := e.Namespace.Do(func() error { return ethtoolSet(e.Name, unix.ETHTOOL_SGRO, value) })
-	if err != nil {
-		return fmt.Errorf("set generic receive offload of %s to %t: %w", e.Name, on, err)
+	if err := e.Namespace.Do(func() error { return ethtoolSet(e.Name, cmd, value) }); err != nil {
+		return fmt.Errorf("set %s of %s to %t: %w", what, e.Name, on, err)
 	}
 	return nil
 }

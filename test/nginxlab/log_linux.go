@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -14,22 +15,41 @@ type line struct {
 	text       string
 }
 
-// log is what nginx writes to its error log, as it comes.
+// log is what nginx writes to its error log. It is read as it comes, whether anybody wants it yet or not: nginx
+// would stand still otherwise.
 type log struct {
-	lines chan line
+	mu    sync.Mutex
+	lines []line        // that next has not returned yet
+	more  chan struct{} // has an element if there may be lines, or the end
+	ended chan struct{} // closed at the end
 }
 
 // newLog reads from r until it ends.
 func newLog(r io.Reader) *log {
-	l := &log{make(chan line)}
+	l := &log{more: make(chan struct{}, 1), ended: make(chan struct{})}
 	go func() {
-		defer close(l.lines)
+		defer l.tell()
+		defer close(l.ended)
 		scanner := bufio.NewScanner(r)
 		for scanner.Scan() {
-			l.lines <- parseLine(scanner.Text())
+			l.add(parseLine(scanner.Text()))
 		}
 	}()
 	return l
+}
+
+func (l *log) add(one line) {
+	l.mu.Lock()
+	l.lines = append(l.lines, one)
+	l.mu.Unlock()
+	l.tell()
+}
+
+func (l *log) tell() {
+	select {
+	case l.more <- struct{}{}:
+	default: // it has been told
+	}
 }
 
 // parseLine reads a line such as
@@ -53,20 +73,41 @@ func parseLine(s string) line {
 func (l *log) next() (line, bool) {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	select {
-	case next, ok := <-l.lines:
-		return next, ok
-	case <-deadline.C:
-		return line{}, false
+	for {
+		ended := l.hasEnded()
+		if first, ok := l.take(); ok || ended {
+			return first, ok
+		}
+		select {
+		case <-l.more:
+		case <-deadline.C:
+			return line{}, false
+		}
 	}
 }
 
-// drain reads what is left, so that nginx can end.
-func (l *log) drain() {
-	for range l.lines {
-		continue
+// take returns the first line that there is.
+func (l *log) take() (first line, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.lines) == 0 {
+		return first, false
+	}
+	first, l.lines = l.lines[0], l.lines[1:]
+	return first, true
+}
+
+func (l *log) hasEnded() bool {
+	select {
+	case <-l.ended:
+		return true
+	default:
+		return false
 	}
 }
+
+// drain returns when all is read, so that the pipe may be closed.
+func (l *log) drain() { <-l.ended }
 
 // await reads lines until the one that has is true for, and fails the test if there is none.
 func (s *Server) await(what string, has func(line) bool) {

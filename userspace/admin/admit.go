@@ -31,7 +31,7 @@ func (h *handler) admit(r *http.Request) *Problem {
 	if !isLoopback(r.Host) {
 		return problem(http.StatusForbidden, "host %.60q: ask for 127.0.0.1, [::1] or localhost", r.Host)
 	}
-	token, err := ReadToken(h.options.TokenFile)
+	token, err := readToken(h.options.TokenFile)
 	if err != nil {
 		return problem(http.StatusInternalServerError, "%v", err)
 	}
@@ -59,8 +59,8 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
-// ReadToken returns the token that is in a file, without the white space around it.
-func ReadToken(path string) (string, error) {
+// readToken returns the token that is in a file, without the white space around it.
+func readToken(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("read the admin token: %w", err)

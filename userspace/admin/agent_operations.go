@@ -9,7 +9,7 @@ import (
 // ReportBody is a report that a source has offended.
 type ReportBody struct {
 	Prefix string `json:"prefix" doc:"an address, or a prefix that is no wider than those that are handed down"`
-	Reason string `json:"reason,omitempty" doc:"in words, of at most 200 characters"`
+	Reason string `json:"reason,omitempty" doc:"in words, of at most 200 bytes"`
 	Count  int    `json:"count,omitempty" doc:"of offences, 1 to 1000000; by default 1"`
 }
 

@@ -60,6 +60,9 @@ func NewClient(address, tokenFile string) (*Client, error) {
 		if tokenFile == "" {
 			return nil, fmt.Errorf("agent %q: on TCP it asks for a token; name the file that has it (token file)", address)
 		}
+		if !isLoopback(u.Host) { // no agent answers there, and all on the way would read the token
+			return nil, fmt.Errorf("agent %q: an agent listens on loopback only; forward a port to it, as with ssh -L, and ask http://127.0.0.1:PORT", address)
+		}
 		c.base, dial = "http://"+u.Host, dialer.DialContext
 	}
 	c.http = &http.Client{
@@ -122,7 +125,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if c.tokenFile != "" {
-		token, err := ReadToken(c.tokenFile)
+		token, err := readToken(c.tokenFile)
 		if err != nil {
 			return nil, err
 		}

@@ -155,6 +155,11 @@ func TestNoAgent(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
+	for _, address := range []string{"http://192.0.2.1:9091", "http://example.com", "http://127.0.0.1.example.com:1", "http://localhost@192.0.2.1"} {
+		if _, err := admin.NewClient(address, "token"); err == nil || !strings.Contains(err.Error(), "listens on loopback only") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
 	if _, err := admin.NewClient("http://localhost:1", ""); err == nil || !strings.Contains(err.Error(), "asks for a token") {
 		t.Errorf("no token: %v", err)
 	}

@@ -20,7 +20,7 @@ type Kernel interface {
 	Policies() ([]KernelPolicy, error)
 	// SetPolicy adds a policy, or replaces the one of its name; the name "default" has only a limit.
 	SetPolicy(p config.Policy) error
-	// DeletePolicy removes a policy.
+	// DeletePolicy removes a policy. ErrNotFound if there is none of the name.
 	DeletePolicy(name string) error
 	// Top returns the sources that lost most, at most n.
 	Top(n int) ([]KernelSource, error)

@@ -91,7 +91,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	<-ctx.Done()
 	systemd.Stopping()
 	a.bus.Publish(event.Event{Time: time.Now(), Kind: event.Draining})
-	a.log.Info("draining", "at_most", a.state.file.Timeouts.Drain)
+	a.mu.RLock()
+	drain := a.state.drain() // a reload may be under way
+	a.mu.RUnlock()
+	a.log.Info("draining", "at_most", drain)
 	return a.end()
 }
 
@@ -173,7 +176,7 @@ func (a *Agent) end() error {
 	err := a.shutdown(ctx, serving)
 	close(a.closing)
 	a.state.sockets.keep(nil)
-	err = errors.Join(err, a.tellNoMore(telling))
+	a.tellNoMore(telling)
 	a.background.Wait()
 	err = errors.Join(err, a.close())
 	if a.logs == nil {
@@ -200,13 +203,12 @@ func split(all []*front) (serving, telling []*front) {
 const lastWords = 2 * time.Second
 
 // tellNoMore ends the fronts that tell how the agent is. Whom it cuts off asks another one.
-func (a *Agent) tellNoMore(fronts []*front) error {
+func (a *Agent) tellNoMore(fronts []*front) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
 	if err := a.shutdown(ctx, fronts); err != nil {
 		a.log.Warn("who asked how the agent is was cut off", "error", err)
 	}
-	return nil
 }
 
 // shutdown drains fronts, all at the same time.
@@ -221,7 +223,9 @@ func (a *Agent) shutdown(ctx context.Context, fronts []*front) error {
 }
 
 // close closes what has no end of its own.
-func (a *Agent) close(ctx context.Context) error {
+func (a *Agent) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), tracePatience)
+	defer cancel()
 	err := a.state.tracer.Shutdown(ctx)
 	if a.state.kernel == nil {
 		return err

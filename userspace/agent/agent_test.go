@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
@@ -280,5 +282,58 @@ func TestDrainWaitsForRequests(t *testing.T) {
 	close(release)
 	if status := <-done; status != 200 {
 		t.Errorf("the request under way got %d", status)
+	}
+}
+
+// The mode of the admin socket is the file's after each reload, though the socket stays open, and as before after one that was refused.
+func TestAdminModeChanges(t *testing.T) {
+	text := func(mode, more string) string {
+		return "admin: {socket: DIR/admin.sock, mode: " + mode + "}\nmetrics: {listen: \"unix:DIR/metrics.sock\"}\n" + more
+	}
+	l := newLab(t, text("0660", ""))
+	l.start()
+	wantMode := func(want os.FileMode) {
+		t.Helper()
+		info, err := os.Stat(l.path("admin.sock"))
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("mode %v, %v, want %v", info.Mode().Perm(), err, want)
+		}
+	}
+	wantMode(0o660)
+	l.reload(text("0600", ""))
+	wantMode(0o600)
+	l.write(text("0660", "log: {file: DIR/no/such/log}\n"))
+	if err := l.agent.Reload(); err == nil {
+		t.Error("the reload succeeded")
+	}
+	wantMode(0o600)
+	if res := l.get("admin.sock", "/v1/status"); res.StatusCode != http.StatusOK {
+		t.Errorf("the API answers %d", res.StatusCode)
+	}
+}
+
+// A pipe has nothing to say when it is read again, and would keep the agent waiting for its writer.
+func TestPipeIsNoConfiguration(t *testing.T) {
+	l := newLab(t, limited("http://127.0.0.1:1", "0"))
+	l.start()
+	if err := os.Remove(l.path("headgate.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(l.path("headgate.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reloaded := make(chan error, 1)
+	go func() { reloaded <- l.agent.Reload() }()
+	select {
+	case err := <-reloaded:
+		if err == nil || !strings.Contains(err.Error(), "headgate.yaml is no regular file") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the reload waits for somebody who writes")
+		f, err := os.OpenFile(l.path("headgate.yaml"), os.O_WRONLY, 0) // so that it ends
+		if err == nil {
+			f.Close()
+		}
 	}
 }

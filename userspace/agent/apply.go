@@ -100,8 +100,8 @@ func (a *Agent) commit(c *change) error {
 		return nil
 	}
 	if err := a.state.kernel.Scale(kernel); err != nil {
-		a.state.unscaled = true // it is as configured, and the next step tries again
-		a.log.Error("the default limit was not scaled", "error", err)
+		a.state.unscaled = true // the factor of before is in force; the next step, if there is one, tries again
+		a.log.Error("the default limit was not scaled", "factor", kernel, "error", err)
 	}
 	return nil
 }
@@ -161,6 +161,7 @@ func (a *Agent) prepareTracer(c *change) (err error) {
 		return nil
 	}
 	c.tracer, err = tracing.New(c.file.Tracing, tracing.Options{Version: a.options.Version, Log: a.log})
+	c.undo = append(c.undo, func() { _ = c.tracer.Shutdown(context.Background()) }) // it has nothing to send
 	return err
 }
 

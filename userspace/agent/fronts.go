@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"net/http"
+	"os"
 
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
@@ -81,8 +82,8 @@ func (s *state) front(f *front) *front {
 }
 
 func (a *Agent) prepareFront(c *change, f *front) error {
-	s := &a.state
-	dup, opened, err := s.sockets.get(f.listener, gateway.ListenOptions{Sockets: a.options.Sockets, Mode: modeOf(f, c.file), Log: a.log})
+	s, mode := &a.state, modeOf(f, c.file)
+	dup, opened, err := s.sockets.get(f.listener, gateway.ListenOptions{Sockets: a.options.Sockets, Mode: mode, Log: a.log})
 	if opened {
 		c.undo = append(c.undo, func() { s.sockets.close(f.listener) })
 	}
@@ -91,11 +92,26 @@ func (a *Agent) prepareFront(c *change, f *front) error {
 	}
 	f.on = dup
 	c.undo = append(c.undo, func() { f.on.Close() })
+	if mode != 0 && !opened {
+		if err := c.chmod(f.listener.Address, mode); err != nil {
+			return err
+		}
+	}
 	if f.on, err = gateway.Wrap(dup, f.listener, gateway.ListenOptions{HeaderTimeout: c.file.Timeouts.Header, Log: a.log}); err != nil {
 		return err
 	}
 	f.server = a.server(f.role, c.file)
 	return nil
+}
+
+// chmod changes the mode of the file of a socket that is open already.
+func (c *change) chmod(path string, mode fs.FileMode) error {
+	before, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	c.undo = append(c.undo, func() { _ = os.Chmod(path, before.Mode().Perm()) })
+	return os.Chmod(path, mode)
 }
 
 // modeOf returns the mode of the file of a unix socket; 0 for the usual one.

@@ -61,7 +61,7 @@ func (a *Agent) kernelMetrics() (*metrics.Kernel, error) {
 }
 
 func (a *Agent) handDownMetrics() *metrics.HandDown {
-	hand, err := a.handDown()
+	hand, _, err := a.handDown()
 	if err != nil {
 		return nil
 	}

@@ -96,30 +96,27 @@ func (a *Agent) readLogs(paths []string) {
 	})
 }
 
-// handDown returns who hands down.
-func (a *Agent) handDown() (*handdown.HandDown, error) {
+// handDown returns who hands down, and what becomes of offenders.
+func (a *Agent) handDown() (*handdown.HandDown, config.Action, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if a.state.hand == nil {
-		return nil, fmt.Errorf("hand-down is %w: the configuration has no handdown section", admin.ErrOff)
+		return nil, "", fmt.Errorf("hand-down is %w: the configuration has no handdown section", admin.ErrOff)
 	}
-	return a.state.hand, nil
+	return a.state.hand, a.state.file.HandDown.Action, nil
 }
 
 // Offenders implements admin.Agent.
 func (a *Agent) Offenders(n int) ([]admin.Offender, error) {
-	hand, err := a.handDown()
+	hand, action, err := a.handDown()
 	if err != nil {
 		return nil, err
 	}
-	a.mu.RLock()
-	action := string(a.state.file.HandDown.Action)
-	a.mu.RUnlock()
 	all := []admin.Offender{}
 	for _, o := range hand.Top(n) {
 		view := admin.Offender{Source: o.Source, Offences: o.Offences, Strikes: o.Strikes, Origin: string(o.Origin)}
 		if o.Left > 0 {
-			view.Action, view.ExpiresSeconds = action, o.Left.Seconds()
+			view.Action, view.ExpiresSeconds = string(action), o.Left.Seconds()
 		}
 		all = append(all, view)
 	}
@@ -128,7 +125,7 @@ func (a *Agent) Offenders(n int) ([]admin.Offender, error) {
 
 // Report implements admin.Agent.
 func (a *Agent) Report(r admin.Report) (admin.Outcome, error) {
-	hand, err := a.handDown()
+	hand, _, err := a.handDown()
 	if err != nil {
 		return admin.Outcome{}, err
 	}
@@ -136,7 +133,7 @@ func (a *Agent) Report(r admin.Report) (admin.Outcome, error) {
 	defer cancel()
 	o, err := hand.Report(ctx, r.Prefix, handdown.Report, r.Reason, r.Count)
 	switch {
-	case errors.Is(err, handdown.ErrWaits), ctx.Err() != nil:
+	case errors.Is(err, handdown.ErrWaits), err != nil && ctx.Err() != nil:
 		return admin.Outcome{}, err
 	case err != nil:
 		return admin.Outcome{}, admin.Refusal{Err: err}

@@ -63,13 +63,16 @@ type read struct {
 	sha256 string
 }
 
+// readings is how often a file is read that is written meanwhile.
+const readings = 10
+
 // read reads the file.
 func (a *Agent) read() (*read, error) {
 	path, err := filepath.Abs(a.options.Path)
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for range readings {
 		before := watch.Of([]string{path})
 		r, err := parse(a.options.Path)
 		if err != nil {
@@ -81,6 +84,7 @@ func (a *Agent) read() (*read, error) {
 			return r, nil
 		} // else it was written while it was read
 	}
+	return nil, fmt.Errorf("%s was written each time that it was read; write it in one step, as by renaming another file", path)
 }
 
 // parse reads a file. One that is empty was most likely cut off by whoever is about to write it.

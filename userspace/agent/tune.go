@@ -3,6 +3,9 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/userspace/adaptive"
@@ -11,21 +14,33 @@ import (
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
-// rules are the HTTP limits: as configured, as changed live, and times the factor.
+// rules are the HTTP limits: as configured, as changed live, and times the factor. Agent.changing guards what is not safe by itself.
 type rules struct {
 	live *ruleset.Live
-	// configured is what the file says, and changed what SetZone made of zones since, by their number.
+	// configured is what the file says, and changed what SetZone made of zones since.
 	configured config.HTTP
-	changed    map[int]config.Zone
+	changed    atomic.Pointer[zonesByName]
 	factor     float64
 }
 
+// zonesByName are zones, which are not changed any more.
+type zonesByName map[string]config.Zone
+
+// changes returns what SetZone made of zones since the last reload.
+func (r *rules) changes() zonesByName {
+	if changed := r.changed.Load(); changed != nil {
+		return *changed
+	}
+	return nil
+}
+
 // of returns what is in force with changes and a factor.
-func (r *rules) of(changed map[int]config.Zone, factor float64) config.HTTP {
-	h := r.configured
-	h.Zones = append([]config.Zone(nil), h.Zones...)
-	for i, z := range changed {
-		h.Zones[i] = z
+func of(h config.HTTP, changed zonesByName, factor float64) config.HTTP {
+	h.Zones = slices.Clone(h.Zones)
+	for i, z := range h.Zones {
+		if to, is := changed[z.Name]; is {
+			h.Zones[i] = to
+		}
 	}
 	return ruleset.Scale(h, factor)
 }
@@ -35,7 +50,7 @@ func (r *rules) scale(factor float64) error {
 	if factor == r.factor {
 		return nil
 	}
-	if err := r.live.Replace(r.of(r.changed, factor)); err != nil {
+	if err := r.live.Replace(of(r.configured, r.changes(), factor)); err != nil {
 		return fmt.Errorf("scale the rates of the zones: %w", err)
 	}
 	r.factor = factor
@@ -43,27 +58,24 @@ func (r *rules) scale(factor float64) error {
 }
 
 // set changes one zone.
-func (r *rules) set(i int, z config.Zone) error {
-	changed := map[int]config.Zone{i: z}
-	for n, other := range r.changed {
-		if n != i {
-			changed[n] = other
-		}
-	}
-	if err := r.live.Replace(r.of(changed, r.factor)); err != nil {
+func (r *rules) set(z config.Zone) error {
+	changed := zonesByName{}
+	maps.Copy(changed, r.changes())
+	changed[z.Name] = z
+	if err := r.live.Replace(of(r.configured, changed, r.factor)); err != nil {
 		return err
 	}
-	r.changed = changed
+	r.changed.Store(&changed)
 	return nil
 }
 
 // configure puts what a file says in force: changes that were made live are forgotten.
 func (r *rules) configure(h config.HTTP, factor float64) error {
-	next := rules{configured: h}
-	if err := r.live.Replace(next.of(nil, factor)); err != nil {
+	if err := r.live.Replace(of(h, nil, factor)); err != nil {
 		return err
 	}
-	r.configured, r.changed, r.factor = h, nil, factor
+	r.configured, r.factor = h, factor
+	r.changed.Store(nil)
 	return nil
 }
 
@@ -91,23 +103,27 @@ func (a *Agent) tune(ctx context.Context, c *adaptive.Controller, interval time.
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			a.adapt(ctx, c.Step(a.clock()))
+			a.adapt(c, c.Step(a.clock()))
 		}
 	}
 }
 
-// adapt applies a decision about the rates, and tells of one that changes something.
-func (a *Agent) adapt(ctx context.Context, change adaptive.Change) {
+// adapt applies a decision of c about the rates, and tells of one that changes something. It may have waited for a reload: as long as c
+// decides, what it has decided holds by the new settings.
+func (a *Agent) adapt(c *adaptive.Controller, change adaptive.Change) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
-	if ctx.Err() != nil || !change.Changed() && !a.state.unscaled {
-		return // another configuration is in force, or all is as it should be
+	again := !change.Changed() && a.state.unscaled
+	if a.state.ctx.Err() != nil || a.state.adaptive != c || !change.Changed() && !again {
+		return // the agent ends, nothing is adapted any more, or all is as it should be
 	}
-	err := a.scale(change.Applied())
+	err := a.scale(c.Factor())
 	a.state.unscaled = err != nil
 	log := a.log.With("factor", change.Factor, "was", change.Was, "reason", change.Reason, "observe", change.Observed)
 	if err != nil {
-		log.Error("the rates were not changed", "error", err)
+		if !again {
+			log.Error("the rates were not changed everywhere; trying again", "error", err)
+		}
 		return
 	}
 	now := time.Now()

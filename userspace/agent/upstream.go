@@ -42,7 +42,7 @@ func (a *Agent) settleProxy(c *change) {
 		s.checking.end()
 	case c.proxy == s.proxy:
 		if err := s.proxy.Replace(*c.file.Upstream); err != nil {
-			a.log.Error("the servers were not changed", "error", err) // NewProxy would have said so
+			a.log.Error("the servers were not changed", "error", err) // config.Parse would have said so
 		}
 	default:
 		s.checking.begin(s.ctx, a.do, c.proxy.Run)

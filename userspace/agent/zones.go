@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,15 +11,12 @@ import (
 
 // Zones implements admin.Agent.
 func (a *Agent) Zones() []admin.Zone {
-	a.mu.RLock()
-	changed := a.state.rules.changed
-	a.mu.RUnlock()
-	live := a.state.rules.live
+	live, changed := a.state.rules.live, a.state.rules.changes()
 	h, counters := live.Config(), live.Counters()
 	all := make([]admin.Zone, len(h.Zones))
 	for i, z := range h.Zones {
 		all[i] = zoneView(z)
-		_, all[i].Changed = changed[i]
+		_, all[i].Changed = changed[z.Name]
 		if n := slices.IndexFunc(counters.Zones, func(c ruleset.ZoneCounters) bool { return c.Zone == z.Name }); n >= 0 {
 			count(&all[i], counters.Zones[n])
 		}
@@ -74,9 +70,7 @@ func (a *Agent) setZone(name string, change admin.ZoneChange) error {
 		return admin.Refusal{Err: fmt.Errorf("zone %q: %s", name, wants(concurrent))}
 	}
 	z.Quota, z.Slots = change.Quota, change.Slots
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := r.set(i, z); err != nil {
+	if err := r.set(z); err != nil {
 		return admin.Refusal{Err: err}
 	}
 	a.log.Info("a zone was changed until the next reload", "zone", name, "rate", z.Quota.Text, "concurrent", z.Slots)
@@ -123,10 +117,16 @@ func (a *Agent) Reset(zone string, key []string) (bool, error) {
 func (a *Agent) fault(zone string, err error) error {
 	exists := func(z config.Zone) bool { return z.Name == zone }
 	if !slices.ContainsFunc(a.state.rules.live.Config().Zones, exists) {
-		return errors.Join(err, admin.ErrNotFound)
+		return noZone{err}
 	}
 	return admin.Refusal{Err: err}
 }
+
+// noZone is an error that names the zones that there are, where one was asked for that there is not.
+type noZone struct{ error }
+
+// Is makes it an admin.ErrNotFound.
+func (noZone) Is(target error) bool { return target == admin.ErrNotFound }
 
 func (a *Agent) keyStates(zone string, states []ruleset.KeyState, err error) ([]admin.KeyState, error) {
 	if err != nil {

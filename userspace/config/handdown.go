@@ -75,10 +75,17 @@ func (w *whole) readHandDownPrefixes(m mapping, h *HandDown) {
 		return
 	}
 	for _, c := range []struct {
-		field      string
-		bits, most int
-	}{{"ipv4_prefix", h.IPv4Prefix, w.Kernel.IPv4Prefix}, {"ipv6_prefix", h.IPv6Prefix, w.Kernel.IPv6Prefix}} {
-		if c.bits > c.most {
+		field             string
+		bits, least, most int
+	}{
+		{"ipv4_prefix", h.IPv4Prefix, leastIPv4Prefix, w.Kernel.IPv4Prefix},
+		{"ipv6_prefix", h.IPv6Prefix, leastIPv6Prefix, w.Kernel.IPv6Prefix},
+	} {
+		switch {
+		case c.most < c.least:
+			m.field(c.field).fail("the kernel's sources are /%d, and one offender's limit would be for all of one; use kernel.%s: %d or more, or action: block",
+				c.most, c.field, c.least)
+		case c.bits > c.most:
 			m.field(c.field).fail("the kernel's sources are /%d, and a limit for a part of one is none; use %d, or action: block", c.most, c.most)
 		}
 	}

@@ -43,7 +43,11 @@ func TestSlowListener(t *testing.T) {
 		got++
 	}
 	b.Publish(event.Event{Kind: event.Dropped})
+	b.Publish(event.Event{Kind: event.Dropped})
 	lost += (<-slow.Events()).Lost
+	if again := (<-slow.Events()).Lost; again != 0 || b.Lost() != lost {
+		t.Errorf("told of %d once more; the bus lost %d and told of %d", again, b.Lost(), lost)
+	}
 	if got+lost != all || lost == 0 {
 		t.Errorf("got %d and %d lost of %d", got, lost, all)
 	}

@@ -126,6 +126,9 @@ func (q question) request(r *http.Request) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the gateway does not say what is requested: %w", err)
 	}
+	if target.Opaque != "" { // limits see no path in it, and the server may
+		return nil, fmt.Errorf("the gateway does not say what is requested: %q is neither a path nor a URL with a host", q.uri)
+	}
 	ctx := r.Context()
 	if gateway := gatewayOf(r); gateway.IsValid() {
 		ctx = clientip.WithConn(ctx, gateway)

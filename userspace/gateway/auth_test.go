@@ -196,6 +196,7 @@ func TestGatewaysMustTell(t *testing.T) {
 		"peer":       {func(r *http.Request) { r.Header.Del(nginxPeer); r.Header.Del(forwardedFor) }, "does not say who the request is from"},
 		"wrong peer": {func(r *http.Request) { r.Header.Set(nginxPeer, "me"); r.Header.Set(forwardedFor, "1.2.3.4, me") }, `from "me", which is no address`},
 		"method":     {func(r *http.Request) { r.Header.Del(nginxMethod); r.Header.Del(forwardedMethod) }, "the request's method"},
+		"opaque uri": {func(r *http.Request) { r.Header.Set(nginxURI, "x:login"); r.Header.Set(forwardedURI, "x:login") }, `"x:login" is neither a path`},
 		"uri":        {func(r *http.Request) { r.Header.Del(nginxURI); r.Header.Del(forwardedURI) }, "what is requested"},
 	} {
 		t.Run(name, func(t *testing.T) {

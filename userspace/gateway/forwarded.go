@@ -21,6 +21,7 @@ const (
 func (p *Proxy) forward(r *httputil.ProxyRequest) {
 	peer := clientip.Peer(r.In.RemoteAddr)
 	out := r.Out.Header
+	removeTwins(out)
 	if p.trusts(peer) {
 		for _, name := range []string{forwardedFor, forwardedHost, forwardedProto} {
 			if values := r.In.Header[name]; len(values) > 0 {
@@ -35,6 +36,20 @@ func (p *Proxy) forward(r *httputil.ProxyRequest) {
 	}
 	setDefault(out, forwardedHost, r.In.Host)
 	setDefault(out, forwardedProto, scheme(r.In))
+}
+
+// removeTwins removes fields that CGI, and all that names fields as it does, cannot tell from those that are set here:
+// for X_Forwarded_For as for X-Forwarded-For it has HTTP_X_FORWARDED_FOR. No proxy writes them so.
+func removeTwins(h http.Header) {
+	for name := range h {
+		if strings.IndexByte(name, '_') < 0 {
+			continue
+		}
+		switch http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")) {
+		case forwardedFor, forwardedHost, forwardedProto, realIP:
+			delete(h, name)
+		}
+	}
 }
 
 // trusts reports whether what peer says of others is believed.

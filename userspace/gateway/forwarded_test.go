@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
@@ -65,6 +66,24 @@ func TestForwardedOfUnixPeers(t *testing.T) {
 		p.forward(&httputil.ProxyRequest{In: in, Out: out})
 		if got := out.Header.Get(forwardedFor); got != want {
 			t.Errorf("trusted %v: %q, want %q", trusts, got, want)
+		}
+	}
+}
+
+// Servers that name fields as CGI does cannot tell an underscore from a hyphen.
+func TestTwinsOfForwardedFieldsAreRemoved(t *testing.T) {
+	for _, peer := range []string{"203.0.113.7:1", "10.1.2.3:1"} {
+		p := newTestProxy(t, upstream(servers(t, "s")...), ProxyOptions{TrustedProxies: prefixes("10.0.0.0/8")})
+		in := sent("GET", "")
+		in.RemoteAddr = peer
+		out := &http.Request{Header: http.Header{"User_id": {"7"}}}
+		for _, name := range []string{"X_Forwarded_For", "X-Forwarded_For", "x_forwarded_host", "X_FORWARDED-PROTO", "X_Real_IP"} {
+			out.Header.Add(name, "198.51.100.1")
+		}
+		p.forward(&httputil.ProxyRequest{In: in, Out: out})
+		names := slices.Sorted(maps.Keys(out.Header))
+		if want := []string{"User_id", forwardedFor, forwardedHost, forwardedProto}; !slices.Equal(names, want) {
+			t.Errorf("of %s: %q, want %q", peer, names, want)
 		}
 	}
 }

@@ -23,14 +23,14 @@ func limits() config.Timeouts {
 }
 
 // bubble runs f with a server of h on connections in memory, on a clock that moves when all wait.
-func bubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, p *pipes)) {
+func bubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, s *Server, p *pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
 		s := NewServer(ServerOptions{Name: "test", Handler: h, Timeouts: limits(), Log: quiet(), MaxConns: 100})
 		ended := make(chan error, 1)
 		go func() { ended <- s.Serve(p) }()
-		f(t, p)
+		f(t, s, p)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -53,7 +53,7 @@ func bothProtocols(t *testing.T, h http.HandlerFunc, f func(t *testing.T, c *htt
 	t.Helper()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, h, func(t *testing.T, p *pipes) {
+			bubble(t, h, func(t *testing.T, _ *Server, p *pipes) {
 				c := p.client(t, http2)
 				f(t, c)
 				c.CloseIdleConnections()
@@ -78,7 +78,7 @@ func elapsed(conn net.Conn) time.Duration {
 
 // A client that sends a byte of its header now and then has the time of a header, and not more.
 func TestSlowHeader(t *testing.T) {
-	bubble(t, who, func(t *testing.T, p *pipes) {
+	bubble(t, who, func(t *testing.T, _ *Server, p *pipes) {
 		conn := p.connect(t)
 		defer background(func() {
 			for _, b := range []byte("GET / HTTP/1.1\r\n" + strings.Repeat("A: b\r\n", 100)) {
@@ -95,7 +95,7 @@ func TestSlowHeader(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	bubble(t, who, func(t *testing.T, p *pipes) {
+	bubble(t, who, func(t *testing.T, _ *Server, p *pipes) {
 		conn := p.connect(t)
 		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestStalledBody(t *testing.T) {
 // Who is refused without his body being read cannot hold the connection by sending it slowly.
 func TestUnreadBody(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }
-	bubble(t, refuse, func(t *testing.T, p *pipes) {
+	bubble(t, refuse, func(t *testing.T, _ *Server, p *pipes) {
 		conn := p.connect(t)
 		defer background(func() {
 			_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n")
@@ -241,7 +241,7 @@ func TestStalledResponse(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	sent := strings.Repeat("s", 100<<10)
 	write := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, sent) }
-	bubble(t, write, func(t *testing.T, p *pipes) {
+	bubble(t, write, func(t *testing.T, _ *Server, p *pipes) {
 		conn := p.connect(t)
 		go func() { _, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n") }()
 		res, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil)

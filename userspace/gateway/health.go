@@ -14,8 +14,8 @@ import (
 // health is whether a server is left out. Its zero value is healthy.
 type health struct {
 	out      atomic.Bool
-	spotted  atomic.Bool  // the last answer was not good
-	retry    atomic.Int64 // Unix time in ns at which a request is tried, if nothing else asks; 0 for never
+	spotted  atomic.Bool               // the last answer was not good
+	retry    atomic.Pointer[time.Time] // when a request is tried, if nothing else asks; nil for never
 	mu       sync.Mutex
 	failures int // in a row
 	answers  int // in a row
@@ -39,8 +39,12 @@ func (h *health) isDue() bool {
 		return false
 	}
 	retry := h.retry.Load()
-	now := time.Now().UnixNano()
-	return retry != 0 && now >= retry && h.retry.CompareAndSwap(retry, now+int64(time.Second))
+	now := time.Now()
+	if retry == nil || now.Before(*retry) {
+		return false
+	}
+	next := now.Add(time.Second)
+	return h.retry.CompareAndSwap(retry, &next)
 }
 
 // bad notes that the server did not answer, or not well. Who asks for no path has only requests to find out that
@@ -55,7 +59,8 @@ func (h *health) bad(c config.Health) change {
 		return unchanged
 	}
 	if c.Path == "" {
-		h.retry.Store(time.Now().Add(c.Interval).UnixNano())
+		retry := time.Now().Add(c.Interval)
+		h.retry.Store(&retry)
 	}
 	if h.out.Swap(true) {
 		return unchanged
@@ -86,7 +91,7 @@ func (h *health) answered(c config.Health) change {
 
 func (h *health) clear() change {
 	h.failures = 0
-	h.retry.Store(0)
+	h.retry.Store(nil)
 	h.spotted.Store(false)
 	if h.out.Swap(false) {
 		return takenBack

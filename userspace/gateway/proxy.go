@@ -98,6 +98,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, r, http.StatusMethodNotAllowed, "This is a reverse proxy. It opens no tunnels.")
 		return
 	}
+	if r.URL.Opaque != "" { // "GET a:b": limits see no path in it, and the server would get one, b
+		writeFailure(w, r, http.StatusBadRequest, "The request's target is neither a path nor a URL with a host.")
+		return
+	}
 	p.inFlight.Add(1)
 	defer p.inFlight.Add(-1)
 	x := newExchange(r.Context(), w)

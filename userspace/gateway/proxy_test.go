@@ -65,18 +65,27 @@ func TestRequestPassesThrough(t *testing.T) {
 	}
 }
 
-func TestConnectIsRefused(t *testing.T) {
+// What limits cannot see as the server would, and what would go elsewhere than to the server, is not passed on.
+func TestTargetsThatAreRefused(t *testing.T) {
 	at := serveProxy(t, newTestProxy(t, upstream(backend(t, who)), ProxyOptions{}))
-	conn, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, "CONNECT internal:22 HTTP/1.1\r\nHost: internal:22\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || res.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("%v, %v", res, err)
+	for line, want := range map[string]int{
+		"CONNECT internal:22":       http.StatusMethodNotAllowed,
+		"GET x:login":               http.StatusBadRequest,
+		"GET http:%2Flogin":         http.StatusBadRequest,
+		"GET http://internal/login": http.StatusOK,
+		"GET //internal/login":      http.StatusOK,
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, line+" HTTP/1.1\r\nHost: internal:22\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || res.StatusCode != want {
+			t.Errorf("%s: %v, %v; want %d", line, res, err, want)
+		}
 	}
 }
 
@@ -191,5 +200,19 @@ func TestFieldsOfLimits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// They are also there where the server breaks off after 103.
+func TestFieldsOfLimitsOfAFailure(t *testing.T) {
+	server := backend(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusEarlyHints)
+		panic(http.ErrAbortHandler)
+	})
+	o := httplimit.Options{Headers: config.HeadersXRateLimit}
+	at := serveProxy(t, httplimit.New(rules(t, 9), o)(newTestProxy(t, upstream(server), ProxyOptions{})))
+	g := do(t, client(t, &http.Transport{}), http.MethodPost, at, "")
+	if g.status != http.StatusBadGateway || g.header.Get("X-Ratelimit-Remaining") != "9" {
+		t.Errorf("%+v", g)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/pires/go-proxyproto"
 
@@ -109,4 +110,36 @@ func TestProxyProtocolBeforeTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkWho(t, tls.Client(conn, insecure()), askWho, "203.0.113.7 via 127.0.0.1")
+}
+
+// One end of a tunnel may have said all, and the other not, also behind a proxy.
+func TestHalfOfATunnelIsClosed(t *testing.T) {
+	l := loopback(t, config.Listener{ProxyProtocol: prefixes("127.0.0.0/8")}, ListenOptions{})
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := io.WriteString(client, header(t, 2, proxyproto.PROXY)); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := new(tunnels).add(conn, time.Minute).(*tunnel)
+	defer half.Close()
+	if err := half.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(client); err != nil || len(rest) > 0 {
+		t.Errorf("%q, %v; want the end", rest, err)
+	}
+	if _, err := io.WriteString(client, "more"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(io.LimitReader(half, 4)); err != nil || string(got) != "more" {
+		t.Errorf("%q, %v; the other half is closed too", got, err)
+	}
 }

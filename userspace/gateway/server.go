@@ -47,7 +47,7 @@ const (
 // called at the same time.
 type Server struct {
 	timeouts config.Timeouts
-	handler  atomic.Pointer[http.Handler]
+	handler  http.Handler
 	tunnels  tunnels
 	conns    *conns
 	census   census
@@ -63,9 +63,8 @@ type Server struct {
 // NewServer returns a server that serves nothing yet.
 func NewServer(o ServerOptions) *Server {
 	log := cmp.Or(o.Log, slog.Default()).With("server", o.Name)
-	s := &Server{timeouts: o.Timeouts}
+	s := &Server{timeouts: o.Timeouts, handler: o.Handler}
 	s.conns = newConns(cmp.Or(o.MaxConns, defaultMaxConns()), &s.tunnels, log)
-	s.SetHandler(o.Handler)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
@@ -88,9 +87,6 @@ func NewServer(o ServerOptions) *Server {
 	return s
 }
 
-// SetHandler makes h answer all requests that come from now on.
-func (s *Server) SetHandler(h http.Handler) { s.handler.Store(&h) }
-
 // Connections returns how many connections are open, tunnels included, and how many were accepted so far.
 func (s *Server) Connections() (open int, accepted uint64) {
 	open, _, accepted = s.census.counts()
@@ -111,7 +107,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if g != nil {
 		defer g.end()
 	}
-	(*s.handler.Load()).ServeHTTP(w, r)
+	s.handler.ServeHTTP(w, r)
 }
 
 // Serve serves what connects to l, which is closed in the end. It returns nil after Shutdown or Close.

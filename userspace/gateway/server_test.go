@@ -55,15 +55,6 @@ func TestHeaderIsBounded(t *testing.T) {
 	}
 }
 
-func TestSetHandler(t *testing.T) {
-	l := loopback(t, config.Listener{}, ListenOptions{})
-	s := run(t, l, http.NotFoundHandler(), ServerOptions{})
-	s.SetHandler(http.HandlerFunc(who))
-	if g := do(t, client(t, &http.Transport{}), http.MethodGet, "http://"+l.Addr().String(), ""); g.status != http.StatusOK {
-		t.Errorf("status %d", g.status)
-	}
-}
-
 // A drain waits for requests under way, of both protocols, and takes no new connection.
 func TestDrain(t *testing.T) {
 	slow := func(w http.ResponseWriter, _ *http.Request) {
@@ -167,7 +158,7 @@ func TestDrainTunnels(t *testing.T) {
 
 // A tunnel whose client does not take what comes is closed.
 func TestStalledTunnel(t *testing.T) {
-	bubble(t, echoTunnel, func(t *testing.T, p *pipes) {
+	bubble(t, echoTunnel, func(t *testing.T, _ *Server, p *pipes) {
 		conn := p.connect(t)
 		openTunnel(t, conn)
 		if _, err := io.WriteString(conn, "not taken"); err != nil {

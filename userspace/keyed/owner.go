@@ -39,11 +39,17 @@ func (s *Store[K, S, A]) Owner(key K, now time.Duration) Owner[K] { return s.own
 func (s *Store[K, S, A]) Top(n int, now time.Duration) []Owner[K] { return s.top(n, now, s.owes) }
 
 func (s *Store[K, S, A]) owes(sh *shard[K, S], i int, t time.Duration) Owner[K] {
-	e, a := sh.entries.at(i), s.algorithm
-	if c := int(sh.class(i)); sh.era == s.era && c < len(s.epoch.classes) {
+	e := sh.entries.at(i)
+	return s.ownerOf(sh, e.key, e.state, sh.class(i), t)
+}
+
+// ownerOf returns what a key owes whose state is of class c.
+func (s *Store[K, S, A]) ownerOf(sh *shard[K, S], key K, state S, c Class, t time.Duration) Owner[K] {
+	a := s.algorithm
+	if sh.era == s.era && int(c) < len(s.epoch.classes) {
 		a = s.epoch.classes[c]
 	}
-	return Owner[K]{e.key, a.Owed(e.state, t), a.Debt(e.state, t)}
+	return Owner[K]{key, a.Owed(state, t), a.Debt(state, t)}
 }
 
 // Owner returns how much of key is under way.
@@ -60,6 +66,12 @@ func (*Slots[K]) holds(sh *shard[K, held], i int, _ time.Duration) Owner[K] {
 // OwnerAt is Owner for who has the lock of p.
 func (s *Store[K, S, A]) OwnerAt(key K, p Place, now time.Duration) Owner[K] {
 	return s.ownerAt(key, p.Hash, now, s.owes)
+}
+
+// OwnerOf returns what a key owes whose state, of class c, somebody keeps beside those at p. The lock of p is held.
+func (s *Store[K, S, A]) OwnerOf(key K, p Place, state S, c Class, now time.Duration) Owner[K] {
+	sh := s.shardOf(p.Hash)
+	return s.ownerOf(sh, key, state, c, sh.clock.at(now))
 }
 
 func (t *table[K, S]) owner(key K, now time.Duration, owes func(*shard[K, S], int, time.Duration) Owner[K]) Owner[K] {

@@ -187,17 +187,18 @@ func (s *Store[K, S, A]) own(sh *shard[K, S], i int, t time.Duration) *S {
 
 // read returns the state of entry i as one of s's class.
 func (s *Store[K, S, A]) read(sh *shard[K, S], i int, t time.Duration) S {
-	state, c := sh.entries.at(i).state, sh.class(i)
-	if sh.era != s.era {
-		return state // it is only looked at, and there is no telling what its class is in this era
-	}
-	return s.Recast(state, c, t)
+	return s.recast(sh, sh.entries.at(i).state, sh.class(i), t)
 }
 
-// Recast returns a state of another class, or of s's, as one of s's class at t.
-func (s *Store[K, S, A]) Recast(state S, was Class, t time.Duration) S {
-	if was == s.class {
-		return state
+// Recast returns a state that somebody keeps beside those at p, of another class or of s's, as one of s's class at t. Where
+// s does not count, it returns the state as it is. The lock of p is held.
+func (s *Store[K, S, A]) Recast(p Place, state S, was Class, t time.Duration) S {
+	return s.recast(s.shardOf(p.Hash), state, was, t)
+}
+
+func (s *Store[K, S, A]) recast(sh *shard[K, S], state S, was Class, t time.Duration) S {
+	if was == s.class || sh.era != s.era {
+		return state // in another era it is only looked at, and there is no telling what its class is in this one
 	}
 	return s.epoch.convert(state, s.class, s.epoch.classes[was], t)
 }

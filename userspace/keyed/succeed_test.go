@@ -55,6 +55,20 @@ func TestSucceeded(t *testing.T) {
 	}
 }
 
+// Where a limit that is only tried out was succeeded, nothing is decided either.
+func TestSucceededDryRun(t *testing.T) {
+	tried := keyed.New[string](leaky(t, "1r/s", 9), keyed.Options[string]{})
+	tried.Succeed([]limit.Leaky{leaky(t, "1r/s", 2)}, nil).Settle()
+	enforced := keyed.New[string](leaky(t, "1r/s", 9), keyed.Options[string]{})
+	charges := []keyed.Charge[string]{{Limiter: enforced, Key: "a", N: 1}, {Limiter: tried, Key: "a", N: 1, DryRun: 1}}
+	if keyed.All(charges, start) || !keyed.Superseded(charges) {
+		t.Errorf("decided %+v", charges)
+	}
+	if n := enforced.Peek("a", 0, start).Remaining; n != 10 {
+		t.Errorf("%d left, want 10", n)
+	}
+}
+
 // Of limiters that take the place of each other while they are asked, exactly one burst of each key passes, and each call is
 // decided or superseded.
 func TestSucceedUnderLoad(t *testing.T) {
@@ -139,6 +153,28 @@ func TestClasses(t *testing.T) {
 	next.Forget("c")
 	if got := next.Owner("b", start); got.Owed != 4000 {
 		t.Errorf("b: %+v", got)
+	}
+}
+
+// A key that was in a class before a change, and whose class is still there, may be in another one after it.
+func TestClassChangesWithTheLimits(t *testing.T) {
+	var specs []limit.LeakySpec
+	for _, text := range []string{"1r/s", "1r/m"} {
+		specs = append(specs, limit.LeakySpec{Rate: must(rate.ParseRequests(text)), Burst: 9, Delay: 9})
+	}
+	classes := must(limit.CompileLeaky(specs))
+	s := keyed.NewClasses[string](classes, keyed.Options[string]{Shards: 1})
+	allowed(s.OfClass(1, classes[1]), "a", 4, start)
+	s = s.Succeed(classes, []keyed.Class{0, 1})
+	s.Settle()
+	if n := allowed(s, "a", 20, start); n != 6 {
+		t.Errorf("%d allowed, want 6", n)
+	}
+	allowed(s.OfClass(1, classes[1]), "b", 4, start)
+	s = s.Succeed(classes, nil) // the same limits, and those of class 1 are of class 0 now
+	s.Settle()
+	if o := s.Owner("b", start); o.Owed != 4000 || o.Debt != 4*time.Second {
+		t.Errorf("%+v, want 4 units at 1r/s", o)
 	}
 }
 

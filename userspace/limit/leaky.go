@@ -92,7 +92,7 @@ func (l Leaky) Owed(s State, now time.Duration) uint64 {
 // at a slow rate owes a moment at a fast one. It is not needed between limits that share states.
 func (l Leaky) Convert(s State, was Leaky, now time.Duration) State {
 	debt := was.debt(s, now)
-	if debt == 0 || l.cost == 0 {
+	if debt == 0 {
 		return l.Fresh(now)
 	}
 	high, low := bits.Mul64(debt, l.cost)

@@ -117,13 +117,6 @@ func (l Sliding) Owed(s SlidingState, now time.Duration) uint64 {
 	return thousandths(l.used(l.current(s, now), now))
 }
 
-// Convert carries s, charged under was, over to l, which takes its place and has the same time: no more units count than
-// l could have let pass.
-func (l Sliding) Convert(s SlidingState, _ Sliding, _ time.Duration) SlidingState {
-	s.Curr, s.Prev = min(s.Curr, l.count), min(s.Prev, l.count)
-	return s
-}
-
 func (s SlidingState) idle() bool { return s.Curr == 0 && s.Prev == 0 }
 
 // current returns s in the period that now is in.

@@ -109,13 +109,6 @@ func (w Window) Owed(s WindowState, now time.Duration) uint64 {
 	return thousandths(w.current(s, now).Count)
 }
 
-// Convert carries s, charged under was, over to w, which takes its place and has the same time: no more units count than
-// w could have let pass.
-func (w Window) Convert(s WindowState, _ Window, _ time.Duration) WindowState {
-	s.Count = min(s.Count, w.count)
-	return s
-}
-
 // current returns s if its window lasts, else the zero value.
 func (w Window) current(s WindowState, now time.Duration) WindowState {
 	if s.Count == 0 || now >= after(s.Start, w.per) {

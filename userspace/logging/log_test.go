@@ -3,6 +3,8 @@ package logging_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,7 +15,7 @@ import (
 	"github.com/headgate/headgate/userspace/logging"
 )
 
-func open(t *testing.T, c config.Log, stderr *bytes.Buffer) *logging.Log {
+func open(t *testing.T, c config.Log, stderr io.Writer) *logging.Log {
 	t.Helper()
 	l, err := logging.New(c, stderr)
 	if err != nil {
@@ -114,7 +116,31 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Logger().Info("there is room")
-	if got := read(t, name); !strings.Contains(got, "msg=\"lines of this log were lost\" lines=") || strings.Count(got, "\n") != 2 {
+	told := fmt.Sprintf("msg=\"lines of this log were lost\" lines=%d\n", l.Lost())
+	if got := read(t, name); !strings.Contains(got, told) || strings.Count(got, "\n") != 2 {
 		t.Errorf("got %q", got)
+	}
+}
+
+// torn takes three bytes of the first line only.
+type torn struct{ bytes.Buffer }
+
+func (w *torn) Write(line []byte) (int, error) {
+	if w.Len() == 0 {
+		n, _ := w.Buffer.Write(line[:3])
+		return n, io.ErrShortWrite
+	}
+	return w.Buffer.Write(line)
+}
+
+// What was written of a line that was lost is not the beginning of the next.
+func TestTornLine(t *testing.T) {
+	var out torn
+	l := open(t, config.Log{}, &out)
+	l.Logger().Info("torn")
+	l.Logger().Info("whole")
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 4 || len(lines[0]) != 3 || !strings.Contains(lines[1], "lines=1") || !strings.Contains(lines[2], "msg=whole") {
+		t.Errorf("got %q", lines)
 	}
 }

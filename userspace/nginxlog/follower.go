@@ -111,7 +111,9 @@ func (f *follower) missing(now time.Time, err error) {
 func (f *follower) open(now time.Time) {
 	t, err := open(f.path)
 	if err == nil && !f.begun && !f.o.FromStart {
-		err = t.skip()
+		if err = t.skip(); err != nil {
+			t.close()
+		}
 	}
 	if err != nil {
 		f.missing(now, err)
@@ -170,7 +172,7 @@ func (f *follower) drain(ctx context.Context, t *tail, now time.Time) time.Durat
 	switch {
 	case len(t.held) == 0:
 		return seldom
-	case now.Sub(t.grew) >= soon && len(t.line) == 0:
+	case now.Sub(t.grew) >= soon && t.at == t.from:
 		t.quiet()
 		return seldom
 	default:

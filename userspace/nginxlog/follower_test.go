@@ -123,6 +123,22 @@ func TestWaitsForTheEvidence(t *testing.T) {
 	}
 }
 
+// However long the rest of a record is waited for, also of one that is longer than those of nginx are.
+func TestWaitsForTheEndOfALine(t *testing.T) {
+	for name, rest := range map[string]string{"short": `" failed`, "long": strings.Repeat("x", mostLine+1)} {
+		l := newLogLab(t, Options{FromStart: true})
+		l.write(l.path, begin+`open() "/x`+forgery+"\n"+rest)
+		l.look()
+		l.now = l.now.Add(time.Hour)
+		l.look()
+		l.write(l.path, `, request: "GET /x%0a"`+"\n")
+		l.look()
+		if n := l.c.Doubtful.Load(); n != 1 {
+			t.Errorf("%s: %d doubtful, want 1", name, n)
+		}
+	}
+}
+
 func TestFollowsRotation(t *testing.T) {
 	l := newLogLab(t, Options{FromStart: true})
 	l.write(l.path, by("192.0.2.1"))

@@ -123,6 +123,7 @@ func (t *tail) end(part []byte) {
 	}
 	if t.long || len(line) > mostLine {
 		t.tainted = t.at + longest // whatever wrote it may go on
+		t.drop()                   // and may have begun before
 	} else {
 		t.add(line, t.from, t.at)
 	}

@@ -48,6 +48,7 @@ func TestErrors(t *testing.T) {
 		{"nginx at a fraction", zone(config.Zone{Key: byIP, Algorithm: config.Nginx, Quota: config.Quota{Count: 1, Per: 7 * time.Second}}), `zone "z": `},
 		{"short value", zone(config.Zone{Key: byIP, Quota: quota, Allow: []config.Value{{}}}), "allow: value 1 has 0 parts and the key has 1"},
 		{"value without prefix", zone(config.Zone{Key: byIP, Quota: quota, Overrides: []config.Override{{Value: config.Value{{Text: "x"}}, Quota: quota}}}), "overrides: value 1: no prefix"},
+		{"two of a name", config.HTTP{Zones: []config.Zone{{Name: "z", Key: byIP, Quota: quota}, {Name: "z", Key: byIP, Quota: quota}}}, `zone "z": two have the name; give one another`},
 		{"allowed nobody", config.HTTP{Allow: []netip.Prefix{{}}}, "allow: value 1: no prefix"},
 		{"forgeable header", config.HTTP{ClientIP: config.ClientIP{Header: "X-Real-IP"}}, "anybody could forge it"},
 	} {

@@ -1,9 +1,7 @@
 package ruleset
 
 import (
-	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -76,8 +74,8 @@ func (z *zone) storeOf(quota int) store {
 }
 
 // Reset makes a key of a zone one that was never seen, and reports whether something was known of it. key
-// has a text for each part of the zone's key, as people write it: of an ip an address or a prefix, which is cut to the zone's
-// prefix. Constant parts may be left out. It returns an error for a zone or a number of parts that there is not, and for a zone
+// has a text for each part of the zone's key, as people write it: of an ip an address, which is cut to the zone's prefix, or
+// a prefix that is no shorter. Constant parts may be left out. It returns an error for a zone or a number of parts that there is not, and for a zone
 // of requests at a time, as those under way end by themselves.
 func (l *Live) Reset(zone string, key []string) (bool, error) {
 	z, k, err := l.find(zone, key)
@@ -154,98 +152,4 @@ func (l *Live) zone(name string) (*zone, error) {
 		return nil, fmt.Errorf("zone %q: there are no zones", name)
 	}
 	return nil, fmt.Errorf("zone %q: there is none of that name; use %s", name, strings.Join(names, ", "))
-}
-
-// key is a key of a zone as it was asked for.
-type key struct {
-	text   string // as it is charged
-	quota  int    // of which quota of the zone
-	exempt bool
-}
-
-// find returns a zone and the key in it that people write as texts.
-func (l *Live) find(zone string, written []string) (*zone, key, error) {
-	z, err := l.zone(zone)
-	if err != nil {
-		return nil, key{}, err
-	}
-	k, err := z.key(written)
-	if err != nil {
-		return nil, key{}, fmt.Errorf("zone %q: %w", zone, err)
-	}
-	return z, k, nil
-}
-
-// key returns the key that people write as texts.
-func (z *zone) key(written []string) (k key, err error) {
-	written, err = z.complete(written)
-	if err != nil {
-		return k, err
-	}
-	var client netip.Addr
-	texts := make([]string, len(written))
-	for i := range z.parts {
-		p := &z.parts[i]
-		switch {
-		case p.take == nil:
-			client, err = parseAddr(written[i])
-		case written[i] == "" && p.optional:
-			err = errors.New("is empty; requests without it are not limited")
-		default:
-			texts[i] = p.canonical(written[i])
-		}
-		if err != nil {
-			return k, fmt.Errorf("part %d of the key, %s, %w", i+1, p, err)
-		}
-	}
-	k.text = string(appendKey(nil, z.parts, texts, z.client(client)))
-	n, _ := z.exempt.find(texts, client, nil)
-	k.exempt = n >= 0
-	if n, _ := z.overrides.find(texts, client, nil); n >= 0 {
-		k.quota = z.quotaOf[n]
-	}
-	return k, nil
-}
-
-// complete returns written with the constant parts of the key, which may have been left out.
-func (z *zone) complete(written []string) ([]string, error) {
-	if len(written) == len(z.parts) {
-		return written, nil
-	}
-	var all, names []string
-	rest := written
-	for i := range z.parts {
-		p := &z.parts[i]
-		names = append(names, p.String())
-		switch {
-		case p.kind == config.KeyConst:
-			all = append(all, p.name)
-		case len(rest) > 0:
-			all, rest = append(all, rest[0]), rest[1:]
-		}
-	}
-	if len(all) != len(z.parts) || len(rest) > 0 {
-		return nil, fmt.Errorf("its key has %d parts (%s), and not %d", len(z.parts), strings.Join(names, ", "), len(written))
-	}
-	return all, nil
-}
-
-// String returns the part as the configuration has it.
-func (p *part) String() string {
-	if p.name == "" {
-		return string(p.kind)
-	}
-	return string(p.kind) + ":" + p.name
-}
-
-// parseAddr reads an address, or a prefix as keys are shown with.
-func parseAddr(s string) (netip.Addr, error) {
-	if prefix, err := netip.ParsePrefix(s); err == nil {
-		return prefix.Addr().Unmap(), nil
-	}
-	addr, err := netip.ParseAddr(s)
-	if err != nil {
-		return netip.Addr{}, fmt.Errorf("is %q, which is no address; write 192.0.2.1 or 2001:db8::1", s)
-	}
-	return addr.Unmap().WithZone(""), nil
 }

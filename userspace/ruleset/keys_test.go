@@ -110,6 +110,9 @@ func TestKeysThatThereAreNot(t *testing.T) {
 		{"perip", []string{"192.0.2.1", "/"}, `zone "perip": its key has 1 parts (ip), and not 2`},
 		{"login", []string{"192.0.2.1"}, `zone "login": its key has 3 parts (ip, const:login, path), and not 1`},
 		{"perip", []string{"example.com"}, `zone "perip": part 1 of the key, ip, is "example.com", which is no address; write 192.0.2.1 or 2001:db8::1`},
+		{"perip", []string{"192.0.2.0/24"}, `zone "perip": part 1 of the key, ip, is "192.0.2.0/24", which has many keys; write an address, or a prefix of /32`},
+		{"perip", []string{"2001:db8::/63"}, `zone "perip": part 1 of the key, ip, is "2001:db8::/63", which has many keys; write an address, or a prefix of /64`},
+		{"perip", []string{"::ffff:0:0/95"}, `zone "perip": part 1 of the key, ip, is "::ffff:0:0/95", which has many keys; write an address, or a prefix of /32`},
 		{"appid", []string{""}, `zone "appid": part 1 of the key, header:Appid, is empty; requests without it are not limited`},
 	} {
 		_, peeked := l.Peek(c.zone, c.key, start)

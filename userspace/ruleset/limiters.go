@@ -140,17 +140,30 @@ func (z *zone) sliding() ([][]keyed.Limiter[keyed.Key], error) {
 
 // inWindows is spread for limits that count in windows: one for each quota. Only those with windows of
 // one length can share a store, as the others would forget keys whose window is not over. No key is in two
-// of the stores, as it has one quota. The classes of all of them are the quotas.
+// of the stores, as it has one quota. The classes of all of them are the quotas; what is left of a key whose
+// quota has windows of another length now counts for as long as it would have.
 func inWindows[S any, A limit.Algorithm[S]](z *zone, limits []A) [][]keyed.Limiter[keyed.Key] {
 	stores := map[time.Duration]*keyed.Store[keyed.Key, S, A]{}
 	for _, q := range z.quotas {
 		if stores[q.Per] == nil {
-			stores[q.Per] = storeFor[S](z, storeName(q.Per), limits, z.from)
+			stores[q.Per] = storeFor[S](z, storeName(q.Per), ofLength(z.quotas, q.Per, limits), z.from)
 		}
 	}
 	return spread(z, func(_, quota int) *keyed.Store[keyed.Key, S, A] {
 		return stores[z.quotas[quota].Per].OfClass(keyed.Class(quota), limits[quota])
 	})
+}
+
+// ofLength returns the limits of the quotas, in place of those with windows of another length one of that length.
+func ofLength[A any](quotas []quota, per time.Duration, limits []A) []A {
+	own := slices.Clone(limits)
+	first := slices.IndexFunc(quotas, func(q quota) bool { return q.Per == per })
+	for i, q := range quotas {
+		if q.Per != per {
+			own[i] = limits[first]
+		}
+	}
+	return own
 }
 
 func (z *zone) slots() ([][]keyed.Limiter[keyed.Key], error) {

@@ -75,7 +75,7 @@ func TestReplaceCarriesOver(t *testing.T) {
 		{"nginx burst", "algorithm: nginx, rate: 1r/s", nodelay(19), "algorithm: nginx, rate: 1r/s", nodelay(9), 20, 0, 11 * time.Second, 1},
 		{"window", "algorithm: window, rate: 10r/s", "", "algorithm: window, rate: 12r/s", "", 10, 2, time.Second, 12},
 		{"other window", "algorithm: window, rate: 10r/s", "", "algorithm: window, rate: 12r/m", "", 10, 12, time.Second, 0},
-		{"sliding", "algorithm: sliding, rate: 1000r/m", "", "algorithm: sliding, rate: 10r/m", "", 1000, 0, 90 * time.Second, 5},
+		{"sliding", "algorithm: sliding, rate: 1000r/m", "", "algorithm: sliding, rate: 10r/m", "", 1000, 0, 119_700 * time.Millisecond, 5},
 		{"other algorithm", "rate: 1r/s", nodelay(9), "algorithm: nginx, rate: 1r/s", nodelay(9), 10, 10, time.Second, 1},
 		{"exempt", "rate: 1r/s", nodelay(9), "rate: 1r/s, allow: [[192.0.2.1, " + longPath + "]]", nodelay(9), 10, 2000, 0, 2000},
 	} {
@@ -209,6 +209,7 @@ func TestReplaceCountsOn(t *testing.T) {
 	equal(t, "allowed", got.Allowed, 10+0+1+1+2+1)
 	equal(t, "refused", got.Refused, 10+2+1+1+0+1)
 	equal(t, "allowed by stores", got.Keyed.Allowed, got.Allowed)
+	equal(t, "keys now", got.Keyed.Keys, 1)
 }
 
 func liveZone(t *testing.T, l *ruleset.Live, name string) ruleset.ZoneCounters {

@@ -64,6 +64,9 @@ func newSet(h config.HTTP, shards int, was *Set) (*Set, error) {
 
 func (s *Set) addZones(h config.HTTP, shards int, was *Set) error {
 	for _, c := range h.Zones {
+		if s.zone(c.Name) != nil {
+			return fmt.Errorf("zone %q: two have the name; give one another", c.Name)
+		}
 		z, err := newZone(c, h.ClientIP)
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ http:
 		units   uint64
 		allowed bool
 		left    uint64
-	}{{0, true, 97}, {1, true, 97}, {2, true, 94}, {33, true, 1}, {34, false, 100}, {math.MaxUint64, false, 100}} {
+	}{{0, true, 97}, {1, true, 97}, {2, true, 94}, {33, true, 1}, {34, false, 100}, {math.MaxUint64/3 + 1, false, 100}, {math.MaxUint64, false, 100}} {
 		s := newSet(t, file)
 		r := get("/")
 		r.Units = c.units

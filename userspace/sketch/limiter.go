@@ -132,13 +132,10 @@ func (l *Limiter[K]) Owner(key K, now time.Duration) keyed.Owner[K] {
 	p := l.Place(key)
 	p.Lock.Lock()
 	defer p.Lock.Unlock()
-	c := l.lineOf(p.Hash).find(p.Hash)
-	if c == nil {
-		return l.exact.OwnerAt(key, p, now)
+	if c := l.lineOf(p.Hash).find(p.Hash); c != nil {
+		return l.exact.OwnerOf(key, p, c.state, c.class(), now)
 	}
-	at := l.exact.Time(p, now)
-	state := l.exact.Recast(c.state, c.class(), at)
-	return keyed.Owner[K]{Key: key, Owed: l.leaky.Owed(state, at), Debt: l.leaky.Debt(state, at)}
+	return l.exact.OwnerAt(key, p, now)
 }
 
 // Top returns the keys that owe most, at most n, of those in the second tier: of what is in the first nobody knows the key.
@@ -182,6 +179,9 @@ func (l *Limiter[K]) Refund(key K, r limit.Result, now time.Duration) bool {
 	p := l.Place(key)
 	p.Lock.Lock()
 	defer p.Lock.Unlock()
+	if !l.exact.Admits(p, now) {
+		return false
+	}
 	if c := l.lineOf(p.Hash).find(p.Hash); c != nil {
 		return l.leaky.Refund(&c.state, r, l.exact.Time(p, now))
 	}
@@ -222,7 +222,7 @@ func (l *Limiter[K]) Ask(key K, p keyed.Place, n uint64, now time.Duration) limi
 func (l *Limiter[K]) Look(key K, p keyed.Place, n uint64, now time.Duration) limit.Result {
 	if c := l.lineOf(p.Hash).find(p.Hash); c != nil {
 		at := l.exact.Time(p, now)
-		state := l.exact.Recast(c.state, c.class(), at)
+		state := l.exact.Recast(p, c.state, c.class(), at)
 		return l.take(&state, n, at).WithUndo(0, 0) // nothing was charged
 	}
 	return l.exact.Look(key, p, n, now)

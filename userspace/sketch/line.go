@@ -87,7 +87,7 @@ func (l *Limiter[K]) charge(key K, p keyed.Place, n uint64, now time.Duration) l
 // chargeMoved charges a key whose cell is of another class than it is of now. To have one rule for all classes, it moves to
 // an exact bucket.
 func (l *Limiter[K]) chargeMoved(c *cell, key K, p keyed.Place, n uint64, now, at time.Duration) limit.Result {
-	state := l.exact.Recast(c.state, c.class(), at)
+	state := l.exact.Recast(p, c.state, c.class(), at)
 	*c = cell{}
 	l.exact.Add(key, p, state, now)
 	return l.chargeExact(key, p, n, now, at)

@@ -70,24 +70,25 @@ func readBeside() (n int, err error) {
 
 // checkFlood returns an error if the attacker did not see what he should in a flood that is the first of a front.
 func (f *front) checkFlood(fl Flooded) error {
+	f.seen.add(&fl)
 	const burst = 21
 	switch {
-	case fl.Passed < burst:
+	case fl.Passed+fl.Unanswered < burst:
 		return fmt.Errorf("only %d requests of the attacker passed, want at least the burst of %d", fl.Passed, burst)
 	case f.nginx == nil && fl.Marked != fl.Refused:
 		return fmt.Errorf("of %d refusals only %d told the limit", fl.Refused, fl.Marked)
 	case f.handsDown && fl.Opened > 0:
 		return fmt.Errorf("the attacker opened %d connections after he was handed down", fl.Opened)
-	case f.handsDown && fl.Knocks == 0:
+	case f.handsDown && fl.Knocks+fl.Unanswered == 0:
 		return fmt.Errorf("the attacker was not handed down: %d requests were refused", fl.Refused)
 	case !f.handsDown && fl.Knocks > 0:
 		return fmt.Errorf("the attacker lost all connections")
 	}
-	return f.checkRefusals(fl)
+	return f.checkRefusals()
 }
 
-// checkRefusals returns an error if the servers have not refused what the attacker says.
-func (f *front) checkRefusals(fl Flooded) error {
+// checkRefusals returns an error if the servers have not refused what the attacker saw, in all floods so far.
+func (f *front) checkRefusals() error {
 	var counted int
 	var err error
 	switch {
@@ -102,19 +103,24 @@ func (f *front) checkRefusals(fl Flooded) error {
 		return err
 	}
 	// What was refused on a connection that he gave up, he has not seen.
-	if counted < fl.Refused || counted > fl.Refused+fl.Unanswered {
+	if counted < f.seen.Refused || counted > f.seen.Refused+f.seen.Unanswered {
 		return fmt.Errorf("the servers refused %d requests, the attacker saw %d refused and %d not answered",
-			counted, fl.Refused, fl.Unanswered)
+			counted, f.seen.Refused, f.seen.Unanswered)
 	}
 	return nil
 }
 
-// checkAlone returns an error if the servers did not count what the attacker did in his second flood, meanwhile.
-func (f *front) checkAlone(fl, before Flooded, meanwhile packets) error {
-	if !f.handsDown {
-		before.add(&fl)
-		return f.checkRefusals(before)
+// checkAlone returns an error if the servers did not count what the attacker did in a further flood, meanwhile.
+func (f *front) checkAlone(fl Flooded, meanwhile packets) error {
+	if f.handsDown {
+		return checkDropped(fl, meanwhile)
 	}
+	f.seen.add(&fl)
+	return f.checkRefusals()
+}
+
+// checkDropped returns an error if not all that the attacker did was dropped.
+func checkDropped(fl Flooded, meanwhile packets) error {
 	if fl.Knocks != fl.attempts() || fl.Opened > 0 || meanwhile.dropped+meanwhile.lost != fl.Knocks+meanwhile.beside {
 		return fmt.Errorf("of %d attempts %d were SYNs and %d opened a connection; with %d packets beside, the kernel dropped %d, and %d were lost before",
 			fl.attempts(), fl.Knocks, fl.Opened, meanwhile.beside, meanwhile.dropped, meanwhile.lost)

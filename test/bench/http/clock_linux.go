@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/headgate/headgate/test/need"
 )
 
 // cpuTime returns the CPU time that the processes or kernel threads of these numbers have used so far, all threads and all
@@ -66,23 +68,11 @@ func resident(pid int) (uint64, error) {
 
 // twoCPUs returns the first and the last CPU that this process may run on.
 func twoCPUs() (first, last int, err error) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return 0, 0, os.NewSyscallError("sched_getaffinity", err)
-	}
-	if set.Count() < 2 {
+	allowed := need.AllowedCPUs()
+	if len(allowed) < 2 {
 		return 0, 0, errors.New("needs two CPUs: one for servers, and one for clients")
 	}
-	first, last = -1, -1
-	for cpu := range len(set) * 64 {
-		if set.IsSet(cpu) {
-			last = cpu
-			if first < 0 {
-				first = cpu
-			}
-		}
-	}
-	return first, last, nil
+	return allowed[0], allowed[len(allowed)-1], nil
 }
 
 // kernelThreads returns the numbers of the kernel threads whose names begin with prefix.

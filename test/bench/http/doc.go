@@ -1,27 +1,32 @@
 // Command http measures what headgate's agent does for a server under attack, and what it costs one that is not. It needs
 // root and two CPUs, works in network namespaces of its own, and leaves nothing behind.
 //
-//	go run ./http [-quick] [-o table|json] [-svg FILE] [-headgate PROGRAM]
+//	go run ./http [-quick] [-o table|json] [-svg FILE] [-only floods|costs] [-headgate PROGRAM]
 //
 // # Goodput under attack
 //
 // A backend of net/http stands behind nginx with limit_req, or behind headgate's proxy. A client works modestly: 8
-// connections, each of which asks again 10 ms after an answer. Another floods a limited path: at 40,000 moments a second, in
-// bursts of a millisecond, it attempts to have a request answered, over up to 256 connections. An attempt is a request on
-// a connection that waits for none. If all wait, the attempt is held back and does not count. A connection whose answer does not
-// come in 250 ms is given up; who has none left attempts to open one, which is one SYN, given up after
-// 100 ms. So an attempt that is dropped costs the attacker less than one that is refused, and he can go on as fast as before.
+// connections, each of which asks again 10 ms after an answer. Another floods a limited path. It attempts 40,000 times a second
+// to have a request answered, in beats of a millisecond, over up to 256 connections. An attempt is a request on a connection that waits
+// for no answer. If all wait, the attacker has to wait too, which is no attempt. A connection whose answer does not come in 250 ms is
+// given up; who has none left attempts to open one, which is one SYN, given up after 100 ms. So an attempt that is
+// dropped keeps the attacker less than one that is refused.
 //
-// Servers have one CPU, clients the other, as if they were two machines: veth interfaces receive in kernel threads
-// (threaded NAPI), those of the servers' ends on the servers' CPU. CPU time is read from the clocks of the processes and of
-// these threads, which count user and system time and the softirqs in both to the nanosecond, whatever else runs on the machine.
-// It is that of nginx, headgate and the backend together, over a whole flood without the other client.
+// Then the attacker floods alone, and CPU time is measured: first on connections that he keeps, which is what costs a
+// server least, and then on a new connection for each attempt. Once he is handed down both are the same, a SYN that is dropped.
+//
+// Servers have one CPU and clients the other, as if they were two machines. Interfaces receive in kernel threads (threaded NAPI),
+// those of the servers' ends on the servers' CPU, which are woken after 50 µs at the earliest, as network cards wake a CPU. CPU time is
+// read from the clocks of the processes and of these threads. They count user and system time and the softirqs in both
+// to the nanosecond, whatever else runs on the machine. It is that of nginx, headgate, the backend and the kernel's receiving threads
+// together, divided by the attempts that reached the server.
+//
+// A virtual interface copies each packet before an XDP program sees it, and wakes a thread for it, which no network card does
+// that way. What that takes is measured too: with a program of two instructions that only drops.
 //
 // nginx is one process that logs to a file what it refuses, as it does by default, and also one that logs nothing. No access
-// log is written by anybody. Connections are kept on all sides.
-//
-// At the end an offender who is handed down sends segments of connections that he had, each with a request in it, as fast
-// as he can.
+// log is written by anybody. At the end an offender who is handed down sends segments of connections that he had, each with
+// a request in it, as fast as he can.
 //
 // # What the agent costs
 //

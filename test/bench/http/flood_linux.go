@@ -14,7 +14,8 @@ import (
 type Flood struct {
 	Addr, Path string
 	Conns      int
-	Rate       int // attempts a second
+	Rate       int  // attempts a second
+	Anew       bool // each on a connection of its own
 	For        time.Duration
 }
 
@@ -75,14 +76,14 @@ func flood(f Flood) (Flooded, error) {
 	return a.counts, errors.Join(err, a.err)
 }
 
-// open opens the connections, as far as that goes.
+// open opens the connections, as far as that goes, and has each ask when it is its turn.
 func (a *attacker) open() {
 	var all sync.WaitGroup
 	for range a.Conns {
 		all.Go(func() {
 			c, err := dial(a.Addr, a.Path, giveUpOpening)
 			if err != nil {
-				a.count(func(f *Flooded) { f.Knocks++ })
+				a.count(&Flooded{Knocks: 1})
 				return
 			}
 			a.alive.Add(1)
@@ -126,28 +127,44 @@ func (a *attacker) attempt() error {
 
 // askOn asks on a connection at each turn that it gets, until an answer does not come.
 func (a *attacker) askOn(c *conn) {
-	defer c.Close()
-	defer a.alive.Add(-1)
 	var own Flooded
-	defer a.count(func(f *Flooded) { f.add(&own) })
+	defer a.alive.Add(-1)
+	defer func() { a.count(&own) }()
 	for range a.turns {
-		got, err := c.ask(time.Now().Add(giveUp))
-		switch {
-		case err != nil:
-			own.Unanswered++
-			return
-		case got.status == http.StatusTooManyRequests:
-			own.Refused++
-			if got.marked {
-				own.Marked++
+		err := a.askOnce(c, &own)
+		if err == nil && a.Anew {
+			c.Close()
+			if c, err = dial(a.Addr, a.Path, giveUpOpening); err != nil {
+				own.Knocks++
+				return
 			}
-		case got.status == http.StatusOK:
-			own.Passed++
-		default:
-			a.fail(fmt.Errorf("an answer is neither 429 nor 200: %q", got.text))
-			return
+		}
+		if err != nil {
+			break
 		}
 	}
+	c.Close()
+}
+
+// askOnce asks once and counts what comes of it. After an error the connection is of no more use.
+func (a *attacker) askOnce(c *conn, own *Flooded) error {
+	got, err := c.ask(time.Now().Add(giveUp))
+	switch {
+	case err != nil:
+		own.Unanswered++
+		return err
+	case got.status == http.StatusTooManyRequests:
+		own.Refused++
+		if got.marked {
+			own.Marked++
+		}
+	case got.status == http.StatusOK:
+		own.Passed++
+	default:
+		err = fmt.Errorf("an answer is neither 429 nor 200: %q", got.text)
+		a.fail(err)
+	}
+	return err
 }
 
 func (f *Flooded) add(g *Flooded) {
@@ -155,12 +172,13 @@ func (f *Flooded) add(g *Flooded) {
 	f.Marked += g.Marked
 	f.Passed += g.Passed
 	f.Unanswered += g.Unanswered
+	f.Knocks += g.Knocks
 }
 
-func (a *attacker) count(fn func(*Flooded)) {
+func (a *attacker) count(own *Flooded) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	fn(&a.counts)
+	a.counts.add(own)
 }
 
 func (a *attacker) fail(err error) {

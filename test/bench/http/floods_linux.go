@@ -9,33 +9,42 @@ import (
 	"github.com/headgate/headgate/test/bench/report"
 )
 
-// measureFloods floods all candidates, in turns, and returns what was measured of each. A segment that dies in the kernel
-// costs so many ns.
-func (l *lab) measureFloods(p plan, progress io.Writer) (_ []report.Front, segment float64, err error) {
+// floods is what was measured of all candidates, in turns.
+type floods struct {
+	samples []report.FrontSample
+	wire    []report.Wire // of each round
+	segment time.Duration // of CPU time for each that headgate drops
+}
+
+// measureFloods floods all candidates.
+func (l *lab) measureFloods(p plan, progress io.Writer) (*floods, error) {
 	all := candidates()
-	samples := make([]report.FrontSample, len(all))
+	fl := &floods{samples: make([]report.FrontSample, len(all))}
 	for i, c := range all {
-		samples[i] = report.FrontSample{Name: c.name, Ours: c.handsDown, HandsDown: c.handsDown}
+		fl.samples[i] = report.FrontSample{Name: c.name, Ours: c.config != "", HandsDown: c.handsDown}
 	}
 	for round := range p.rounds {
+		wire, err := l.measureWire(p)
+		if err != nil {
+			return nil, err
+		}
+		fl.wire = append(fl.wire, wire)
 		for k := range all {
 			at := (k + round) % len(all)
 			fmt.Fprintf(progress, "http: flood %d of %d: %s\n", round+1, p.rounds, all[at].name)
-			n, ns, err := l.measureFlood(p, all[at], round == p.rounds-1)
+			n, segment, err := l.measureFlood(p, all[at], round == p.rounds-1)
 			if err != nil {
-				return nil, 0, fmt.Errorf("%s: %w", all[at].name, err)
+				return nil, fmt.Errorf("%s: %w", all[at].name, err)
 			}
-			samples[at].Add(n)
-			if all[at].config == candidates()[len(all)-1].config && ns > 0 {
-				segment = ns
-			}
+			fl.samples[at].Add(n)
+			fl.segment = max(fl.segment, segment)
 		}
 	}
-	return report.Fronts(samples), segment, nil
+	return fl, nil
 }
 
 // measureFlood floods one candidate.
-func (l *lab) measureFlood(p plan, c candidate, last bool) (n report.FrontNumbers, segment float64, err error) {
+func (l *lab) measureFlood(p plan, c candidate, last bool) (n report.FrontNumbers, segment time.Duration, err error) {
 	f, err := l.startFront(c)
 	if err != nil {
 		return n, 0, err
@@ -49,14 +58,20 @@ func (l *lab) measureFlood(p plan, c candidate, last bool) (n report.FrontNumber
 	if err != nil {
 		return n, 0, err
 	}
-	alone, err := f.floodAlone(p.phase, both)
+	alone, err := f.floodAlone(p.phase, false)
 	if err != nil {
 		return n, 0, err
 	}
+	anew := alone // who is handed down opens none anyway
+	if !c.handsDown {
+		if anew, err = f.floodAlone(p.phase, true); err != nil {
+			return n, 0, err
+		}
+	}
 	n = report.FrontNumbers{
 		Quiet: quiet.rate(), QuietP99: quiet.P99, Flooded: busy.rate(), FloodedP99: busy.P99, Until: both.Refused,
-		Attempts: float64(alone.arrived) / alone.flood.Took.Seconds(), CPU: alone.used / time.Duration(max(alone.arrived, 1)),
-		Busy: alone.busy,
+		Attempts: float64(alone.arrived) / alone.flood.Took.Seconds(), CPU: alone.each(),
+		CPUAnew: anew.each(), Busy: alone.busy,
 	}
 	if last && c.handsDown {
 		segment, err = f.sendSegments(p.segments)
@@ -78,14 +93,14 @@ func (f *front) startWork(d time.Duration) (*process, error) {
 		Work{Addr: workedServer, Path: workPath, Conns: workConns, Pause: workPause, For: d})
 }
 
-func (f *front) startFlood(d time.Duration) (*process, error) {
-	return startRole(roleFlood, f.attacker, f.atAttacker(),
-		Flood{Addr: attackedServer, Path: limitedPath, Conns: floodConns, Rate: floodRate, For: d})
+func (l *lab) startFlood(d time.Duration, anew bool) (*process, error) {
+	return startRole(roleFlood, l.attacker, l.atAttacker(),
+		Flood{Addr: attackedServer, Path: limitedPath, Conns: floodConns, Rate: floodRate, Anew: anew, For: d})
 }
 
 // workAndFlood has both clients at it. The flood ends last.
 func (f *front) workAndFlood(d time.Duration) (w Worked, fl Flooded, err error) {
-	attacker, err := f.startFlood(d + d/5)
+	attacker, err := f.startFlood(d+d/5, false)
 	if err != nil {
 		return w, fl, err
 	}
@@ -108,13 +123,16 @@ type flooding struct {
 	busy    float64       // share of the time that the servers' CPU was busy with anything
 }
 
-// floodAlone has only the attacker at it. before is what he did until then.
-func (f *front) floodAlone(d time.Duration, before Flooded) (n flooding, err error) {
+// each returns the CPU time of an attempt.
+func (n flooding) each() time.Duration { return n.used / time.Duration(max(n.arrived, 1)) }
+
+// floodAlone has only the attacker at it.
+func (f *front) floodAlone(d time.Duration, anew bool) (n flooding, err error) {
 	was, err := f.packets()
 	if err != nil {
 		return n, err
 	}
-	if err := f.timeFlood(d, &n); err != nil {
+	if n, err = f.timeFlood(f.pids(), d, anew); err != nil {
 		return n, err
 	}
 	is, err := f.packets()
@@ -122,25 +140,25 @@ func (f *front) floodAlone(d time.Duration, before Flooded) (n flooding, err err
 		return n, err
 	}
 	meanwhile := is.minus(was)
-	n.arrived = n.flood.attempts()
 	if f.handsDown {
 		n.arrived -= meanwhile.lost
 	}
-	return n, f.checkAlone(n.flood, before, meanwhile)
+	return n, f.checkAlone(n.flood, meanwhile)
 }
 
-func (f *front) timeFlood(d time.Duration, n *flooding) error {
-	then, errTicks := readTicks(f.serverCPU)
-	began, errClock := cpuTime(f.pids()...)
-	p, err := f.startFlood(d)
+// timeFlood has only the attacker at it, and measures the CPU time of some processes meanwhile.
+func (l *lab) timeFlood(pids []int, d time.Duration, anew bool) (n flooding, err error) {
+	then, errTicks := readTicks(l.serverCPU)
+	began, errClock := cpuTime(pids...)
+	p, err := l.startFlood(d, anew)
 	if err := errors.Join(errTicks, errClock, err); err != nil {
-		return err
+		return n, err
 	}
 	if err := p.result(&n.flood); err != nil {
-		return err
+		return n, err
 	}
-	ended, errClock := cpuTime(f.pids()...)
-	now, errTicks := readTicks(f.serverCPU)
-	n.used, n.busy = ended-began, now.since(then)
-	return errors.Join(errClock, errTicks)
+	ended, errClock := cpuTime(pids...)
+	now, errTicks := readTicks(l.serverCPU)
+	n.arrived, n.used, n.busy = n.flood.attempts(), ended-began, now.since(then)
+	return n, errors.Join(errClock, errTicks)
 }

@@ -57,6 +57,7 @@ type front struct {
 	dir            string
 	backend, nginx *process
 	agent          *agent
+	seen           Flooded // what attackers counted so far; of those who were handed down only the first
 }
 
 // startFront starts a candidate and its backend.

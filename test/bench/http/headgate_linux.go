@@ -36,19 +36,25 @@ func build(ctx context.Context, dir string) (string, error) {
 // agent is a headgate that runs.
 type agent struct {
 	*process
+	program string
+	server  *netlab.Namespace
 	metrics string // path of the socket
+	pin     string // of its instance
 	bpffs   *netlab.BPFFS
 }
 
 // startAgent starts headgate in a directory. The configuration says all but where metrics are.
 func (l *lab) startAgent(dir, config string) (*agent, error) {
-	a := &agent{metrics: filepath.Join(dir, "metrics.sock")}
+	pins := filepath.Join(dir, "bpf")
+	a := &agent{
+		program: l.headgate, server: l.server,
+		metrics: filepath.Join(dir, "metrics.sock"), pin: filepath.Join(pins, "headgate"),
+	}
 	file := filepath.Join(dir, "headgate.yaml")
 	config += fmt.Sprintf("metrics: {listen: \"unix:%s\"}\nlog: {level: warn}\n", a.metrics)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	pins := filepath.Join(dir, "bpf")
 	if err := os.Mkdir(pins, 0o700); err != nil {
 		return nil, err
 	}
@@ -58,7 +64,7 @@ func (l *lab) startAgent(dir, config string) (*agent, error) {
 	}
 	a.process, err = start(program{
 		name: "headgate", in: l.server, at: l.atServer(),
-		command: []string{l.headgate, "run", "-c", file, "--pin", filepath.Join(pins, "headgate")},
+		command: []string{l.headgate, "run", "-c", file, "--pin", a.pin},
 	})
 	if err == nil {
 		err = a.awaitReady(l.ctx)
@@ -71,11 +77,23 @@ func (l *lab) startAgent(dir, config string) (*agent, error) {
 
 // end ends the agent, and what it left in the kernel.
 func (a *agent) end() error {
-	var err error
-	if a.process != nil {
-		err = a.stop()
+	if a.process == nil {
+		return a.bpffs.Close()
+	}
+	err := a.stop()
+	if _, statErr := os.Stat(a.pin); statErr == nil {
+		err = errors.Join(err, a.server.Do(a.detach))
 	}
 	return errors.Join(err, a.bpffs.Close())
+}
+
+// detach detaches what the agent left. Unmounting would do it too, but some time later.
+func (a *agent) detach() error {
+	out, err := exec.Command(a.program, "detach", "--all", "--pin", a.pin).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("detach: %w: %s", err, out)
+	}
+	return nil
 }
 
 // awaitReady waits until the agent says that all of it works.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -107,7 +108,8 @@ func (l *lab) wire(client *netlab.Namespace, name, near, far string) (*netlab.Pa
 // receiveAt has the kernel receive for an interface in a thread at that place, and not in softirqs on the CPU of whoever sends. It
 // returns the number of the thread.
 func (l *lab) receiveAt(at placing, end *netlab.End) (int, error) {
-	if err := end.SetGRO(true); err != nil { // else there is no NAPI without an XDP program
+	// Only so all that TCP sends is received by NAPI, whether there is an XDP program or not.
+	if err := errors.Join(end.SetGRO(true), end.SetTSO(false)); err != nil {
 		return 0, err
 	}
 	name := "napi/" + end.Name + "-"
@@ -115,7 +117,7 @@ func (l *lab) receiveAt(at placing, end *netlab.End) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := l.setThreaded(end); err != nil {
+	if err := l.setReceiving(end); err != nil {
 		return 0, err
 	}
 	threads, err := kernelThreads(name)
@@ -132,7 +134,11 @@ func (l *lab) receiveAt(at placing, end *netlab.End) (int, error) {
 	return 0, nil
 }
 
-func (l *lab) setThreaded(end *netlab.End) (err error) {
+// coalescing is how long packets gather before the receiving thread is woken, as network cards do with interrupts.
+const coalescing = 50 * time.Microsecond
+
+// setReceiving sets how the kernel receives for an interface.
+func (l *lab) setReceiving(end *netlab.End) (err error) {
 	dir, err := os.MkdirTemp(l.dir, "sys-")
 	if err != nil {
 		return err
@@ -145,7 +151,10 @@ func (l *lab) setThreaded(end *netlab.End) (err error) {
 		return fmt.Errorf("mount sysfs: %w", err)
 	}
 	defer func() { err = errors.Join(err, unix.Unmount(dir, 0)) }()
-	return os.WriteFile(filepath.Join(dir, "class/net", end.Name, "threaded"), []byte("1"), 0)
+	set := func(name string, value int64) error {
+		return os.WriteFile(filepath.Join(dir, "class/net", end.Name, name), fmt.Append(nil, value), 0)
+	}
+	return errors.Join(set("threaded", 1), set("napi_defer_hard_irqs", 1), set("gro_flush_timeout", coalescing.Nanoseconds()))
 }
 
 // The nice values of all that is measured: above all else on the machine, and a client that works above one that attacks,

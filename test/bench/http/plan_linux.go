@@ -69,9 +69,11 @@ func measureAll(ctx context.Context, p plan, headgate string, progress io.Writer
 		}
 	}
 	if p.rounds > 0 {
-		if r.Fronts, r.Segment, err = l.measureFloods(p, progress); err != nil {
+		floods, err := l.measureFloods(p, progress)
+		if err != nil {
 			return nil, err
 		}
+		r.Fronts, r.Wire, r.Segment = report.Fronts(floods.samples), report.MedianWire(floods.wire), floods.segment
 	}
 	r.Verdicts = report.GoodputVerdicts(r)
 	return r, nil

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,11 +91,13 @@ func (p *process) failure(err error) error {
 	return fmt.Errorf("%s: %w: %s", p.name, err, strings.TrimSpace(string(p.stderr.text)))
 }
 
+var errTooEarly = errors.New("has ended too early")
+
 // hasEnded returns an error if the process has ended, which is too early.
 func (p *process) hasEnded() error {
 	select {
 	case <-p.ended:
-		return p.failure(fmt.Errorf("has ended (%v)", p.err))
+		return p.failure(cmp.Or(p.err, errTooEarly))
 	default:
 		return nil
 	}

@@ -4,54 +4,55 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/packet"
 )
 
 // sendSegments has an attacker who is handed down send segments of a connection, each with a request in it, as fast as
-// he can. It returns what each took of the server's CPU, in ns.
-func (f *front) sendSegments(n int) (ns float64, err error) {
-	before, err := f.packets()
+// he can. It returns what each took of the server's CPU time.
+func (f *front) sendSegments(n int) (time.Duration, error) {
+	was, err := f.packets()
 	if err != nil {
 		return 0, err
 	}
-	sender, err := netlab.NewSender(f.attack.Near)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, sender.Close()) }()
-	began, err := cpuTime(f.pids()...)
-	if err != nil {
-		return 0, err
-	}
-	if err := sender.SendN(f.segment(), n); err != nil {
-		return 0, err
-	}
-	// What is still on its way is counted soon.
-	err = await(f.ctx, "all segments are dropped", func() (bool, error) {
-		is, err := f.packets()
-		return is.dropped-before.dropped >= n, err
-	})
-	if err != nil {
-		return 0, err
-	}
-	ended, err := cpuTime(f.pids()...)
+	each, err := f.timeSegments(f.pids(), n)
 	if err != nil {
 		return 0, err
 	}
 	is, err := f.packets()
-	if got := is.dropped - before.dropped; err == nil && got != n {
+	if got := is.minus(was).dropped; err == nil && got != n {
 		err = fmt.Errorf("the kernel dropped %d of %d segments", got, n)
 	}
-	return float64((ended - began).Nanoseconds()) / float64(n), err
+	return each, err
+}
+
+// timeSegments sends them, waits until all are received, and measures the CPU time of some processes meanwhile.
+func (l *lab) timeSegments(pids []int, n int) (each time.Duration, err error) {
+	sender, err := netlab.NewSender(l.attack.Near)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, sender.Close()) }()
+	before, errFrames := l.receivedFrames()
+	began, errClock := cpuTime(pids...)
+	if err := errors.Join(errFrames, errClock, sender.SendN(l.segment(), n)); err != nil {
+		return 0, err
+	}
+	err = await(l.ctx, "all segments are received", func() (bool, error) {
+		now, err := l.receivedFrames()
+		return now-before >= n, err
+	})
+	ended, errClock := cpuTime(pids...)
+	return (ended - began) / time.Duration(n), errors.Join(err, errClock)
 }
 
 // segment returns a frame with a segment that has a request in it.
-func (f *front) segment() []byte {
+func (l *lab) segment() []byte {
 	from, to := netip.MustParseAddr(attackerAddr), netip.MustParseAddr(attackedAddr)
 	return packet.Build(
-		packet.Ethernet{Src: f.attack.Near.MAC, Dst: f.attack.Far.MAC},
+		packet.Ethernet{Src: l.attack.Near.MAC, Dst: l.attack.Far.MAC},
 		packet.IPv4{Src: from, Dst: to},
 		packet.TCP{Src: 40000, Dst: 80, Flags: packet.PSH | packet.ACK},
 		packet.Payload(requestFor(attackedAddr, limitedPath)),

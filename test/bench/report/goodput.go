@@ -13,7 +13,8 @@ type Goodput struct {
 	Rate        int           `json:"flood_attempts_per_second"`
 	Connections int           `json:"flood_connections"`
 	Fronts      []Front       `json:"fronts"`
-	Segment     float64       `json:"segment_ns"` // of CPU time for each that an attacker sends raw; headgate's
+	Wire        Wire          `json:"wire"`
+	Segment     time.Duration `json:"segment_ns"` // of CPU time for each that a handed down attacker sends raw
 	AskRounds   int           `json:"ask_rounds"`
 	Asking      time.Duration `json:"ask_ns"` // how long each server is asked in a round
 	Costs       []Cost        `json:"costs"`
@@ -32,9 +33,24 @@ type Front struct {
 	FloodP99  time.Duration `json:"flooded_p99_ns"`
 	Kept      float64       `json:"kept"` // share of Quiet that is left
 	Until     float64       `json:"refused_until_handed_down"`
-	Attempts  float64       `json:"attempts_per_second"` // of the attacker, alone
-	CPU       time.Duration `json:"cpu_ns_per_attempt"`  // of the servers
-	Busy      float64       `json:"server_cpu_busy"`     // share of the time of the servers' CPU, in the flood alone, by anybody
+	Attempts  float64       `json:"attempts_per_second"`   // of the attacker, alone
+	CPU       time.Duration `json:"cpu_ns_per_attempt"`    // of the servers, for attempts on kept connections
+	CPUAnew   time.Duration `json:"cpu_ns_per_connection"` // for attempts on a connection each; the same where both are a SYN that is dropped
+	Busy      float64       `json:"server_cpu_busy"`       // share of the time of the servers' CPU, in the flood alone, by anybody
+}
+
+// Wire is the CPU time of packets that are dropped by a program that does nothing else.
+type Wire struct {
+	SYN     time.Duration `json:"syn_ns"`     // at the rate of the flood
+	Segment time.Duration `json:"segment_ns"` // as fast as they come
+}
+
+// MedianWire returns the medians.
+func MedianWire(rounds []Wire) Wire {
+	return Wire{
+		SYN:     time.Duration(medianOf(rounds, func(w Wire) float64 { return float64(w.SYN) })),
+		Segment: time.Duration(medianOf(rounds, func(w Wire) float64 { return float64(w.Segment) })),
+	}
 }
 
 // FrontNumbers are those of one round.
@@ -43,7 +59,7 @@ type FrontNumbers struct {
 	QuietP99, FloodedP99 time.Duration
 	Until                int
 	Attempts             float64
-	CPU                  time.Duration
+	CPU, CPUAnew         time.Duration
 	Busy                 float64
 }
 
@@ -72,6 +88,7 @@ func Fronts(samples []FrontSample) []Front {
 			Until:    of(func(n FrontNumbers) float64 { return float64(n.Until) }),
 			Attempts: of(func(n FrontNumbers) float64 { return n.Attempts }),
 			CPU:      time.Duration(of(func(n FrontNumbers) float64 { return float64(n.CPU) })),
+			CPUAnew:  time.Duration(of(func(n FrontNumbers) float64 { return float64(n.CPUAnew) })),
 			Busy:     of(func(n FrontNumbers) float64 { return n.Busy }),
 		})
 	}
@@ -145,19 +162,27 @@ const (
 func GoodputVerdicts(r *Goodput) []Verdict {
 	var all []Verdict
 	for _, f := range r.Fronts {
-		if !f.HandsDown {
-			continue
+		if f.HandsDown {
+			all = append(all, verdictsOn(f, r.Fronts[0], r.Wire)...)
 		}
-		first := r.Fronts[0]
-		all = append(all,
-			AtLeast(f.Name+": requests kept in the flood", f.Kept, leastKept, "0.9 of those without", "times"),
-			AtMost(f.Name+": CPU time per refused attempt", float64(f.CPU)/1e3, float64(first.CPU)*mostOfCPU/1e3,
-				"1/50 of "+first.Name, "µs"))
 	}
 	for _, c := range r.Costs {
-		all = append(all, AtLeast(c.Name+": requests a second", c.Ratio, leastRatio, "0.9 of the bare server's", "times"))
+		// Requests a second of CPU time: those of time that passes are also what others on the machine leave.
+		all = append(all, AtLeast(c.Name+": requests a second of CPU time", c.CPURatio, leastRatio, "0.9 of the bare server's", "times"))
 	}
 	return all
+}
+
+// verdictsOn returns the verdicts on a front. An attempt that it drops is one to open a connection, so it is compared
+// with a refusal on a connection of its own.
+func verdictsOn(f, first Front, wire Wire) []Verdict {
+	basis := "1/50 of " + first.Name
+	bound := microseconds(first.CPUAnew) * mostOfCPU
+	return []Verdict{
+		AtLeast(f.Name+": requests kept in the flood", f.Kept, leastKept, "0.9 of those without", "times"),
+		AtMost(f.Name+": CPU time per attempt to connect", microseconds(f.CPUAnew), bound, basis, "µs"),
+		AtMost(f.Name+": the same beyond a program that only drops", microseconds(max(f.CPUAnew-wire.SYN, 0)), bound, basis, "µs"),
+	}
 }
 
 // AtLeast returns the verdict on a value that has to be at least bound.

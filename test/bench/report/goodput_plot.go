@@ -2,21 +2,23 @@ package report
 
 import "io"
 
-// WriteSVG writes a plot of what the servers' CPU time per attempt of the attacker is. A line marks the bound of the
-// first verdict in µs, if there is one.
+// WriteSVG writes a plot of which share of its requests a client keeps while another floods, and what each attempt of that
+// one takes of the servers' CPU time.
 func (r *Goodput) WriteSVG(w io.Writer) error {
 	c := chart{
-		name:     "CPU time per attempt of an attacker",
-		title:    "µs of CPU time per refused attempt of an attacker, and share of another client's requests kept",
+		name:     "a client's requests kept in a flood, and the servers' CPU time per attempt of the attacker",
+		title:    "requests kept in a flood, and CPU time per attempt",
 		subtitle: r.Host.String(),
 	}
-	c.rows = append(c.rows, chartRow{label: "µs per refused attempt", heading: true})
-	for _, f := range r.Fronts {
-		c.rows = append(c.rows, chartRow{label: f.Name, value: microseconds(f.CPU), baseline: !f.Ours})
-	}
-	c.rows = append(c.rows, chartRow{label: "% of requests kept", heading: true})
+	heading := func(s string) { c.rows = append(c.rows, chartRow{label: s, heading: true}) }
+	heading("% of the requests of a client that works")
 	for _, f := range r.Fronts {
 		c.rows = append(c.rows, chartRow{label: f.Name, value: 100 * f.Kept, baseline: !f.Ours})
 	}
+	heading("µs of CPU time per attempt of the attacker, on a connection each")
+	for _, f := range r.Fronts {
+		c.rows = append(c.rows, chartRow{label: f.Name, value: microseconds(f.CPUAnew), baseline: !f.Ours})
+	}
+	c.rows = append(c.rows, chartRow{label: "a program that only drops", value: microseconds(r.Wire.SYN), baseline: true})
 	return c.write(w)
 }

@@ -47,30 +47,19 @@ func (r *Goodput) writeGoodput(b *bufio.Writer) {
 
 func (r *Goodput) writeAttempts(b *bufio.Writer) {
 	name := r.nameWidth()
-	fmt.Fprintf(b, "\n%-*s %10s %10s %10s %10s %14s\n", name, "the flood alone", "attempts/s", "CPU us", "of nginx's", "CPU busy", "refused before")
+	fmt.Fprintf(b, "\n%-*s %10s %21s %10s %14s\n", name, "the flood alone", "", "CPU us an attempt", "CPU", "refused until")
+	fmt.Fprintf(b, "%-*s %10s %10s %10s %10s %14s\n", name, "", "attempts/s", "kept conn", "new conn", "busy", "handed down")
 	for _, f := range r.Fronts {
 		before := "-"
 		if f.HandsDown {
 			before = fmt.Sprintf("%.0f", f.Until)
 		}
-		fmt.Fprintf(b, "%-*s %10.0f %10.3f %10s %9.0f%% %14s\n", name, f.Name,
-			f.Attempts, microseconds(f.CPU), part(r.Fronts[0].CPU, f.CPU), 100*f.Busy, before)
+		fmt.Fprintf(b, "%-*s %10.0f %10.2f %10.2f %9.0f%% %14s\n", name, f.Name,
+			f.Attempts, microseconds(f.CPU), microseconds(f.CPUAnew), 100*f.Busy, before)
 	}
-	if r.Segment > 0 {
-		fmt.Fprintf(b, "%-*s %10s %10.3f %10s\n", name, "headgate, segments sent raw", "", r.Segment/1e3,
-			part(r.Fronts[0].CPU, time.Duration(r.Segment)))
-	}
-}
-
-// part returns which part one is of a whole.
-func part(whole, one time.Duration) string {
-	if one <= 0 {
-		return "-"
-	}
-	if one > whole/2 {
-		return fmt.Sprintf("%.2f", float64(one)/float64(whole))
-	}
-	return fmt.Sprintf("1/%.0f", float64(whole)/float64(one))
+	fmt.Fprintf(b, "%-*s %10s %10.2f %10.2f\n", name, "a program that only drops", "", microseconds(r.Wire.SYN), microseconds(r.Wire.SYN))
+	fmt.Fprintf(b, "segments sent raw, as fast as they come: %.3f us each dropped by headgate, %.3f by a program that only drops\n",
+		microseconds(r.Segment), microseconds(r.Wire.Segment))
 }
 
 func (r *Goodput) writeCosts(b *bufio.Writer) {

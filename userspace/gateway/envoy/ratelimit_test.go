@@ -239,6 +239,15 @@ func TestNumberOfDescriptors(t *testing.T) {
 	equal(t, "counters", s.Counters(), Counters{Malformed: 2, RateLimits: 2})
 }
 
+// What Envoy lets clients send is answered, and much more is not read.
+func TestLargeQuestions(t *testing.T) {
+	c := serve(t, NewServer(rulesOf(t, oneAMinute), quietly()))
+	for size, want := range map[int]codes.Code{mostMessage - 1000: codes.OK, mostMessage: codes.ResourceExhausted} {
+		_, err := c.ShouldRateLimit(t.Context(), limitRequest(descriptor("user", strings.Repeat("a", size))))
+		equal(t, fmt.Sprint(size), status.Code(err), want)
+	}
+}
+
 // The status of a rule is Envoy's affair, and so are bodies consistent with it.
 func TestStatusIsEnvoys(t *testing.T) {
 	c := serve(t, NewServer(rulesOf(t, oneAMinute), quietly()))

@@ -60,9 +60,10 @@ func NewServer(rules Rules, o Options) *Server {
 // Replace makes all questions from now on be answered by o. The clock stays.
 func (s *Server) Replace(o Options) { s.options.Store(o.complete(s.clock)) }
 
-// Serve answers on l until Shutdown, and then returns nil. It closes l. It may be called for several listeners.
+// Serve answers on l until Shutdown, and then returns nil. It closes l. It may be called for several listeners. Of peers that
+// may not ask, which see whether the server is healthy, it keeps few connections.
 func (s *Server) Serve(l net.Listener) error {
-	err := s.grpc.Serve(l)
+	err := s.grpc.Serve(&entrance{Listener: l, server: s})
 	if errors.Is(err, grpc.ErrServerStopped) {
 		return nil
 	}

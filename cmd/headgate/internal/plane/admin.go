@@ -189,7 +189,7 @@ func (p *Plane) setPolicy(i *loader.Instance, policy policymap.Policy) error {
 	return i.Policies().Store(config)
 }
 
-// DeletePolicy removes a policy. One of the file comes back with the next Apply.
+// DeletePolicy removes a policy; admin.ErrNotFound if there is none of the name. One of the file comes back with the next Apply.
 func (p *Plane) DeletePolicy(name string) error {
 	if name == policymap.Default {
 		return admin.Refusal{Err: errors.New("the default policy stays; a limit without rates lifts it")}
@@ -197,7 +197,7 @@ func (p *Plane) DeletePolicy(name string) error {
 	return refused(p.changed(func(i *loader.Instance) error {
 		deleted, err := change.DeletePolicy(i, name)
 		if err == nil && !deleted {
-			err = fmt.Errorf("%w: %q", policymap.ErrNoPolicy, name)
+			err = fmt.Errorf("policy %q: %w; the list of policies has those that there are", name, admin.ErrNotFound)
 		}
 		return err
 	}))

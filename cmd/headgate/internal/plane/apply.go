@@ -3,6 +3,7 @@ package plane
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -50,18 +51,21 @@ func (p *Plane) Apply(k config.Kernel) error {
 		return err
 	}
 	made, err := p.apply(c, want)
+	if err == nil {
+		err = p.remember(c.Instance, k)
+	}
 	if err != nil {
 		return errors.Join(err, c.GoBack(), c.Instance.Close())
 	}
 	if err := errors.Join(c.Instance.Unlock(), p.adopt(c.Instance)); err != nil {
-		return err
+		p.log.Warn("close what is not needed any more", "error", err)
 	}
 	if want.count() >= manyRules {
 		debug.FreeOSMemory() // half a GB that was needed for a moment
 	}
 	p.log.Info("the kernel limits", "interfaces", made.present, "default", want.limit.String(), "policies", len(made.config.Policies),
 		"rules", want.count(), "dry_run", made.config.DryRun, "new", c.Created, "took", time.Since(begin))
-	return p.remember(c.Instance, k)
+	return nil
 }
 
 // sized returns the loader's options for a new instance.
@@ -219,7 +223,7 @@ func (p *Plane) factor() float64 {
 // Scale sets the default limit to factor times that of the last Apply, its rates and bursts. Buckets and
 // counters stay.
 func (p *Plane) Scale(factor float64) error {
-	if factor <= 0 {
+	if factor <= 0 || math.IsNaN(factor) {
 		return fmt.Errorf("factor %v on the rates: it must be above 0", factor)
 	}
 	p.applied.mu.Lock()

@@ -2,6 +2,7 @@ package plane
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -266,7 +267,9 @@ func TestScale(t *testing.T) {
 	wantRate("10ppm, burst 5")
 	l.must(l.plane.Scale(1))
 	wantRate("20ppm, burst 10")
-	if err := l.plane.Scale(0); err == nil {
-		t.Error("no error for the factor 0")
+	for _, factor := range []float64{0, -1, math.NaN()} {
+		if err := l.plane.Scale(factor); err == nil {
+			t.Errorf("no error for the factor %v", factor)
+		}
 	}
 }

@@ -85,11 +85,13 @@ func (p *Plane) readDrops(ctx context.Context, tell func(event.Event)) error {
 type policyNames struct {
 	instance *loader.Instance
 	known    policymap.Config
+	read     time.Time
 }
 
-// config returns one that has the policy of that id, if any has: it is read again where it does not.
+// config returns one that is at most so old as leastAge, or that has just been read because it had no policy of that id.
 func (n *policyNames) config(id uint16) *policymap.Config {
-	if n.known.ValidUntil == 0 || id != 0 && n.known.PolicyName(id) == "" {
+	if time.Since(n.read) >= leastAge || id != 0 && n.known.PolicyName(id) == "" {
+		n.read = time.Now()
 		if config, err := n.instance.Policies().InForce(bootTime()); err == nil {
 			n.known = config
 		}

@@ -24,8 +24,8 @@ type watched struct {
 }
 
 // Follow attaches again to interfaces of the last Apply that were deleted and made again, and to those that come later,
-// as soon as the kernel tells of them. It tells of that, of what others detach, and of packets that were dropped, from
-// several goroutines, until ctx ends.
+// as soon as the kernel tells of them, or within a second. It tells of that, of what others detach, and of packets that were dropped, from
+// several goroutines, until ctx ends; then it returns nil.
 func (p *Plane) Follow(ctx context.Context, tell func(event.Event)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var reading sync.WaitGroup
@@ -36,26 +36,21 @@ func (p *Plane) Follow(ctx context.Context, tell func(event.Event)) error {
 	w := &watch{Plane: p, tell: tell}
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
-	var changes <-chan string
+	changes := w.listen(ctx)
 	for {
-		if changes == nil {
-			var err error
-			if changes, err = linkChanges(ctx); err != nil {
-				return err
-			}
-		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case name, open := <-changes:
 			if !open {
-				changes = nil // it could not keep up; the ticker sees what was lost
-				continue
-			}
-			if w.names(name) {
+				changes = nil // it could not keep up; what was lost is seen at the next look
+			} else if w.names(name) {
 				w.look()
 			}
 		case <-tick.C:
+			if changes == nil {
+				changes = w.listen(ctx)
+			}
 			w.look()
 		}
 	}
@@ -65,7 +60,20 @@ func (p *Plane) Follow(ctx context.Context, tell func(event.Event)) error {
 type watch struct {
 	*Plane
 	tell    func(event.Event)
+	times   int    // how often there was an Apply when it was looked last
 	problem string // why the instance cannot be looked at
+	since   int    // times when that began
+	deaf    bool   // the kernel does not tell of changes
+}
+
+// listen returns where the kernel tells of changes; nil where it does not, which is said once.
+func (w *watch) listen(ctx context.Context) <-chan string {
+	changes, err := w.links(ctx)
+	if err != nil && !w.deaf {
+		w.log.Warn("the interfaces are looked at once a second only", "error", err)
+	}
+	w.deaf = err != nil
+	return changes
 }
 
 // names says whether the file of the last Apply names an interface.
@@ -78,7 +86,8 @@ func (w *watch) names(name string) bool {
 // look compares what there is with what there was, and attaches to what is new.
 func (w *watch) look() {
 	w.applied.mu.Lock()
-	times, file, links := w.applied.times, w.applied.file, maps.Clone(w.applied.links)
+	w.times = w.applied.times
+	file, links := w.applied.file, maps.Clone(w.applied.links)
 	w.applied.mu.Unlock()
 	if file == nil {
 		return
@@ -96,7 +105,7 @@ func (w *watch) look() {
 	}
 	w.applied.mu.Lock()
 	defer w.applied.mu.Unlock()
-	if w.applied.times == times { // otherwise Apply knows better
+	if w.applied.times == w.times { // otherwise Apply knows better
 		w.applied.links = links
 	}
 }
@@ -104,7 +113,7 @@ func (w *watch) look() {
 // usable says whether the instance could be read, and tells once where it could not.
 func (w *watch) usable(err error) bool {
 	if err == nil {
-		if w.problem != "" {
+		if w.problem != "" && w.since == w.times {
 			w.log.Warn("the kernel's limiter is there again, as somebody else has made it; reload to apply the configuration")
 		}
 		w.problem = ""
@@ -113,7 +122,7 @@ func (w *watch) usable(err error) bool {
 	if w.problem == err.Error() {
 		return false
 	}
-	w.problem = err.Error()
+	w.problem, w.since = err.Error(), w.times
 	if !errors.Is(err, loader.ErrNotLoaded) {
 		w.log.Error("the kernel's limiter cannot be looked at", "error", err)
 		return false
@@ -150,9 +159,13 @@ func (w *watch) lookAt(name string, was watched, attachments []loader.Attachment
 // attach attaches to an interface that has come. What fails is tried at each look.
 func (w *watch) attach(name string, was watched, index int, file config.Kernel) watched {
 	begin := time.Now()
+	outdated := false
 	mode, err := loader.ParseMode(file.Mode)
 	if err == nil {
 		err = w.changed(func(i *loader.Instance) error {
+			if outdated = w.appliedSince(); outdated {
+				return nil // the file may not name it any more
+			}
 			a, already, err := i.Attach(name, mode)
 			if err == nil {
 				w.noticeAttached(a, mode, already)
@@ -167,9 +180,19 @@ func (w *watch) attach(name string, was watched, index int, file config.Kernel) 
 		}
 		return watched{index: index, problem: err.Error()}
 	}
+	if outdated {
+		return was
+	}
 	w.log.Info("attached to an interface that has come", "interface", name, "took", time.Since(begin))
 	w.publish(event.Attached, name, "the interface has come")
 	return watched{index: index, attached: true}
+}
+
+// appliedSince says whether there was an Apply since it was looked last.
+func (w *watch) appliedSince() bool {
+	w.applied.mu.Lock()
+	defer w.applied.mu.Unlock()
+	return w.applied.times != w.times
 }
 
 func (w *watch) publish(kind event.Kind, name, reason string) {

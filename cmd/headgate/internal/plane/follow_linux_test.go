@@ -218,6 +218,17 @@ func TestDetachedByHand(t *testing.T) {
 		t.Errorf("Enforce: %v", err)
 	}
 	l.apply(both, defaultLimit(5))
+	const made = "as somebody else has made it"
+	w := &watch{Plane: l.plane, tell: func(event.Event) {}, problem: "removed"}
+	l.must(l.host.Do(func() error { w.look(); return nil }))
+	if strings.Contains(l.log.String(), made) {
+		t.Errorf("what Apply made is said to be somebody else's")
+	}
+	w.problem, w.since = "removed", w.times
+	l.must(l.host.Do(func() error { w.look(); return nil }))
+	if got := strings.Count(l.log.String(), made); got != 1 {
+		t.Errorf("that somebody else made the instance is said %d times", got)
+	}
 	l.wantPassed(flooder, 80, 10, 5)
 	if got := l.passed(modest, 80, 10); got != 5 {
 		t.Errorf("%d passed", got)
@@ -290,6 +301,12 @@ func TestDropsAreTold(t *testing.T) {
 	if got := dropsOf("198.51.100.99"); len(got) > 0 {
 		t.Errorf("old drops are told: %v", got)
 	}
+	l.apply(policy("dns", 53, 1), rules(block("198.51.100.0/24")))
+	l.await("drop of a source as it is now", func() bool {
+		l.passed(modest, 80, 2)
+		all := dropsOf(modest)
+		return all[len(all)-1].Source == netip.MustParsePrefix(modest+"/32")
+	})
 	stop()
 
 	// While another process reads events, that is said once.
@@ -306,6 +323,37 @@ func TestDropsAreTold(t *testing.T) {
 		})
 		return nil
 	})
+}
+
+// An interface that comes while another file is applied is not attached to by the one before.
+func TestInterfaceComesBesideApply(t *testing.T) {
+	l := newLab(t)
+	l.apply(interfacesNamed(l.pair.Far.Name, "eth7"))
+	old := l.kernel(interfacesNamed(l.pair.Far.Name, "eth7"))
+	w := &watch{Plane: l.plane, tell: func(e event.Event) { t.Errorf("told %+v", e) }}
+	look := func(do func()) { l.must(l.host.Do(func() error { do(); return nil })) }
+	look(w.look)
+	l.second("eth7")
+	l.apply()
+	look(func() { w.attach("eth7", watched{}, numberOf("eth7"), old) })
+	if id := l.programOn("eth7"); id != 0 {
+		t.Errorf("program %d is on eth7, which the file does not name any more", id)
+	}
+}
+
+// Where the kernel does not tell of interfaces they are looked at.
+func TestFollowWithoutTheKernelsWord(t *testing.T) {
+	l := newLab(t)
+	l.apply(interfacesNamed(l.pair.Far.Name, "eth7"))
+	l.plane.links = func(context.Context) (<-chan string, error) { return nil, errors.New("no buffer space available") }
+	f, _ := l.follow()
+	l.second("eth7")
+	f.awaitTold(event.Attached, "eth7 the interface has come")
+	l.delete("eth7")
+	f.awaitTold(event.Detached, "eth7 the interface was deleted")
+	if got := strings.Count(l.log.String(), "looked at once a second only"); got != 1 {
+		t.Errorf("said %d times", got)
+	}
 }
 
 // A device that is nobody's concern is left alone.

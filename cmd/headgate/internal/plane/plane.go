@@ -18,6 +18,7 @@
 package plane
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -46,6 +47,7 @@ type Options struct {
 type Plane struct {
 	options Options
 	log     *slog.Logger
+	links   func(context.Context) (<-chan string, error) // linkChanges
 
 	// changing is held while this process changes the instance, which is locked against other processes then. It is
 	// taken before mu.
@@ -85,7 +87,7 @@ func New(o Options) (*Plane, error) {
 		}
 		o.Log.Info(s)
 	}
-	return &Plane{options: o, log: o.Log, applied: applied{factor: 1}}, nil
+	return &Plane{options: o, log: o.Log, links: linkChanges, applied: applied{factor: 1}}, nil
 }
 
 // Close closes what is open. The limiter stays in force, and a Plane that is used again opens it again.

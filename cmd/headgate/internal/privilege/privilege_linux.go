@@ -3,6 +3,7 @@ package privilege
 import (
 	"fmt"
 
+	"golang.org/x/sys/unix"
 	"kernel.org/pub/linux/libs/security/libcap/cap"
 )
 
@@ -14,8 +15,8 @@ const (
 	ReadAllFiles = cap.DAC_READ_SEARCH  // logs and keys of other users
 )
 
-// Keep gives up all capabilities of all threads but these, and the right to get any by executing a program. Of those that the process does not have
-// it gets none. There is no way back.
+// Keep gives up all capabilities of all threads but these, and the right to get others by executing a program, which root would have.
+// Of those that the process does not have it gets none. There is no way back.
 func Keep(values ...cap.Value) error {
 	has := cap.GetProc()
 	kept := cap.NewSet()
@@ -32,6 +33,9 @@ func Keep(values ...cap.Value) error {
 				return fmt.Errorf("keep capability %s: %w", v, err)
 			}
 		}
+	}
+	if _, err := cap.Prctlw(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up getting capabilities by executing a program: %w", err)
 	}
 	if err := cap.ResetAmbient(); err != nil {
 		return fmt.Errorf("give up ambient capabilities: %w", err)

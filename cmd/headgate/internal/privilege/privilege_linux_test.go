@@ -1,6 +1,7 @@
 package privilege_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"runtime"
@@ -22,6 +23,8 @@ func TestKeep(t *testing.T) {
 		for _, line := range capabilities(t) {
 			t.Log(line)
 		}
+		child, err := exec.CommandContext(t.Context(), "grep", "CapEff", "/proc/self/status").Output()
+		t.Logf("of a child process: %s, %v", bytes.ReplaceAll(child, []byte("CapEff"), []byte("effective")), err)
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestKeep$", "-test.v")
@@ -38,6 +41,9 @@ func TestKeep(t *testing.T) {
 		if right := strings.Count(string(out), name+":\t"+kept); right != strings.Count(string(out), name) {
 			t.Errorf("%s is not %s in all threads:\n%s", name, kept, out)
 		}
+	}
+	if !strings.Contains(string(out), "of a child process: effective:\t"+kept) && !strings.Contains(string(out), "of a child process: effective:\t0000000000000000") {
+		t.Errorf("a program that is executed gets back what was given up:\n%s", out)
 	}
 }
 

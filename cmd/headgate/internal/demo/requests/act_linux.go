@@ -33,12 +33,11 @@ type act struct {
 
 	theory [2]*theory.Theory // of each client
 	before part.Counted      // by the backend, at the start of the phase
-	modest costs             // of the visits, while nobody floods
-	visits uint64            // how many those were
+	visit  time.Duration     // what the agent spends on a visit, while nobody floods
 	clock  time.Duration     // the agent's CPU time when it was read last
 	ends   int64             // when the first block is over for sure, in ns of the boot clock
 	sums   sums
-	wrong  []string // about answers
+	wrong  []string      // about answers
 	blocks []event.Event // the hand-downs
 
 	summary Summary
@@ -92,11 +91,12 @@ func (a *act) alone(ctx context.Context, p phase) error {
 	if err != nil {
 		return err
 	}
-	if a.modest, err = a.perform(ctx, records, a.script.alone, visitor); err != nil {
+	spent, err := a.perform(ctx, records, a.script.alone, visitor)
+	if err != nil {
 		return err
 	}
-	a.visits = records[visitor].passed
-	a.charge("a request that passes", a.visits, a.modest)
+	a.visit = spent.agent / time.Duration(max(1, records[visitor].passed))
+	a.summary.Visit = a.visit.Seconds()
 	return a.conclude(ctx, p, records)
 }
 

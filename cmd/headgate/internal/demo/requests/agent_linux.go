@@ -16,9 +16,6 @@ import (
 	"github.com/headgate/headgate/userspace/event"
 )
 
-// configuration is the agent's file.
-const configuration = "headgate.yaml"
-
 // configure writes the agent's file, in one step.
 func (a *act) configure(text string) error {
 	name := a.stage.File(configuration)

@@ -55,12 +55,9 @@ func (a *act) costs() (costs, error) {
 	return c, err
 }
 
-// beside returns what costs are without those of visits, at what they cost while nobody floods.
+// beside returns what costs are without the agent's for visits, at what it spent on them while nobody floods.
 func (a *act) beside(c costs, visits uint64) costs {
-	share := func(all time.Duration) time.Duration {
-		return all * time.Duration(visits) / time.Duration(max(a.visits, 1))
-	}
-	return costs{c.agent - share(a.modest.agent), c.softirq - share(a.modest.softirq)}
+	return costs{max(0, c.agent-time.Duration(visits)*a.visit), c.softirq}
 }
 
 // charge notes what has cost so much, all times together.

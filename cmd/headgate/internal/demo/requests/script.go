@@ -78,6 +78,9 @@ func newScript(second time.Duration) script {
 	return script{alone: second, floods: 2 * second, block: max(2*second, time.Second), again: second / 2}
 }
 
+// configuration is the name of the agent's file.
+const configuration = "headgate.yaml"
+
 // file is the agent's configuration, but for the hand-down.
 func file(socket string) string {
 	return strings.TrimLeft(fmt.Sprintf(`

@@ -41,7 +41,7 @@ func same(what string, measured, expected uint64, by string) Fact {
 type Cost struct {
 	Of    string  `json:"of"`
 	Times uint64  `json:"times"`
-	Agent float64 `json:"agent_seconds"`   // of its process, user and system
+	Agent float64 `json:"agent_seconds"`   // of its process, user and system, without visits
 	Soft  float64 `json:"softirq_seconds"` // of the whole machine
 }
 
@@ -53,6 +53,8 @@ type Summary struct {
 	Checks []Check `json:"checks"`
 	Facts  []Fact  `json:"facts"`
 	Costs  []Cost  `json:"costs"`
+	// Visit is how much CPU time of the agent a visitor's request takes while nobody floods, in seconds.
+	Visit float64 `json:"visit_seconds"`
 	// FirstDrop is how long it took at most from the refusal that was one too many to the first dropped packet, in
 	// seconds.
 	FirstDrop float64 `json:"first_drop_seconds"`

@@ -89,9 +89,9 @@ func (s Summary) costs(p *render.Page) {
 	p.Grid([]render.Column{
 		left("CPU TIME OF EACH"), right("TIMES"), right("AGENT"), right("SOFTIRQ"), right("TOGETHER"),
 	}, rows)
-	p.Line("AGENT is user and system time of its process, which also reads samples of dropped packets, up to 100 a second from each")
-	p.Line("CPU. SOFTIRQ is that of the whole machine in steps of 10 ms: packets that the server receives, that the clients receive,")
-	p.Line("and what else goes on; some of it is in AGENT too. What the other client's requests cost while nobody floods is taken off.")
+	p.Line("AGENT is user and system time of its process, in which it also reads samples of dropped packets, up to 100 a second from")
+	p.Line("each CPU. The other client's requests, %s each while nobody floods, are taken off. SOFTIRQ is that of the whole", millis(s.Visit))
+	p.Line("machine, as the kernel samples it: packets that the server receives, that the clients receive, and whatever else goes on.")
 	p.Line("From the refusal that was one too many to the first dropped packet it took at most %s.", millis(s.FirstDrop))
 }
 

@@ -47,11 +47,11 @@ func (w *world) arrive(pause, length int64, times []int64) {
 		}
 	}
 	w.now = start + length
-	w.Theory.Arrive(len(times), len(times), Window{start, w.now})
+	w.Arrive(len(times), len(times), Window{start, w.now})
 }
 
 func (w *world) change(p limit.Params) {
-	w.Theory.Change(p)
+	w.Change(p)
 	w.state = p.Convert(w.state, w.params.Shift, uint64(w.now))
 	w.params, w.admitted = p, 0
 }
