@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -54,7 +55,7 @@ func (s Site) Serve(t *testing.T, socket string, h http.Handler) {
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {
 		_ = server.Close() // says that connections are closed, which is meant
-		if err := <-served; err != http.ErrServerClosed {
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			t.Error(err)
 		}
 	})

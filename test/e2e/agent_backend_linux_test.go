@@ -44,6 +44,9 @@ func TestAgentBackendDown(t *testing.T) {
 			t.Fatalf("status %d", r.status)
 		}
 		b.stop()
+		if r := client.get("/"); r.status != http.StatusBadGateway { // it was on a connection that broke
+			r.wantProblem(t, http.StatusServiceUnavailable)
+		}
 		r := client.get("/")
 		r.wantProblem(t, http.StatusServiceUnavailable)
 		if r.header.Get("Retry-After") == "" {

@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -149,7 +151,9 @@ func TestAgentLocalProxyProtocol(t *testing.T) {
 	s.startBackend(nil)
 	a := s.start(strings.Replace(strict, `["0.0.0.0:8080"]`, `[{address: "0.0.0.0:8080", proxy_protocol: [127.0.0.1]}]`, 1))
 	proxy := s.local(webPort)
-	proxy.Transport = s.speaking(s.pair.Far.Namespace, "127.0.0.1", flooder)
+	proxy.Transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return s.announce(ctx, s.pair.Far.Namespace, "127.0.0.1", flooder)
+	}}
 	proxy.wantStatuses(4, 1, "X-Forwarded-For", modest)
 	a.awaitLine("handed down", flooder)
 	s.wantPassed(flooder, 20, 0)
@@ -162,23 +166,27 @@ func TestAgentLocalProxyProtocol(t *testing.T) {
 // throughProxy sends a request with a PROXY protocol header, and returns the status; 0 where there is no answer.
 func (s *site) throughProxy(from, says string) int {
 	s.tb.Helper()
-	b := s.browser(from)
-	b.Transport = s.speaking(s.pair.Near.Namespace, from, says)
-	r, err := b.try("/")
+	conn, err := s.announce(s.tb.Context(), s.pair.Near.Namespace, from, says)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") // it may be closed by now
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		s.tb.Logf("a header from %s that says %s: %v", from, says, err)
+		return 0
 	}
-	return r.status
+	defer r.Body.Close()
+	return r.StatusCode
 }
 
-// speaking is a transport of connections that begin with a PROXY protocol header.
-func (s *site) speaking(ns *netlab.Namespace, from, says string) *http.Transport {
-	return &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, to string) (net.Conn, error) {
-		conn, err := dial(ctx, ns, from, to)
-		if err != nil {
-			return nil, err
-		}
-		_, err = fmt.Fprintf(conn, "PROXY TCP4 %s %s 5555 8080\r\n", says, target)
-		return conn, err
-	}}
+// announce connects and sends a PROXY protocol header.
+func (s *site) announce(ctx context.Context, ns *netlab.Namespace, from, says string) (net.Conn, error) {
+	conn, err := dial(ctx, ns, from, net.JoinHostPort(target, webPort))
+	if err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(conn, "PROXY TCP4 %s %s 5555 8080\r\n", says, target)
+	return conn, err
 }

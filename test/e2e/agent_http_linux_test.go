@@ -139,21 +139,3 @@ func (b *backend) start(h http.HandlerFunc) {
 }
 
 func (b *backend) stop() { _ = b.server.Close() }
-
-func atoi(tb testing.TB, text string) int {
-	tb.Helper()
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return n
-}
-
-func parseHex(tb testing.TB, text string) uint64 {
-	tb.Helper()
-	n, err := strconv.ParseUint(text, 16, 64)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return n
-}

@@ -187,11 +187,10 @@ func (a *agent) lines(texts ...string) (found []string) {
 	return found
 }
 
-// awaitLine waits for a line of the log that has all of the texts, and returns it.
-func (a *agent) awaitLine(texts ...string) string {
+// awaitLine waits for a line of the log that has all of the texts.
+func (a *agent) awaitLine(texts ...string) {
 	a.site.tb.Helper()
 	await(a.site.tb, "a line of the log with "+strings.Join(texts, ", "), func() bool { return len(a.lines(texts...)) > 0 })
-	return a.lines(texts...)[0]
 }
 
 // wantLines checks how many lines of the log have all of the texts.

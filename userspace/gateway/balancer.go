@@ -36,6 +36,9 @@ func (b balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 		res, err := pool.transport.RoundTrip(r)
 		if err == nil {
 			b.p.succeeded(pool, s)
+			if res.StatusCode >= http.StatusInternalServerError {
+				s.failures.Add(1)
+			}
 			b.p.observe(res.StatusCode, began)
 			return res, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink"
 )
@@ -21,13 +22,33 @@ func (p packets) minus(q packets) packets {
 	return packets{p.dropped - q.dropped, p.lost - q.lost, p.beside - q.beside}
 }
 
-// packets returns what was counted so far.
+// onTheWay is how long a packet may be on its way, in a thread that has to wait for its CPU.
+const onTheWay = 5 * time.Millisecond
+
+// packets returns what was counted so far, at a moment when none is on its way.
 func (f *front) packets() (p packets, err error) {
-	if f.agent != nil {
-		if p.dropped, err = f.agent.sample(f.ctx, metricPackets, labelDrop); err != nil {
-			return p, err
+	err = await(f.ctx, "the attacker is silent", func() (bool, error) {
+		before, err := f.sent()
+		if err != nil {
+			return false, err
 		}
-	}
+		time.Sleep(onTheWay)
+		dropped := 0
+		if f.agent != nil {
+			if dropped, err = f.agent.sample(f.ctx, metricPackets, labelDrop); err != nil {
+				return false, err
+			}
+		}
+		p, err = f.sent()
+		silent := p == before
+		p.dropped = dropped
+		return silent, err
+	})
+	return p, err
+}
+
+// sent returns what is counted at the attacker's.
+func (f *front) sent() (p packets, err error) {
 	err = f.attacker.Do(func() error {
 		link, err := netlink.LinkByName(f.attack.Near.Name)
 		if err != nil {

@@ -127,7 +127,7 @@ func (w *watch) usable(err error) bool {
 		w.log.Error("the kernel's limiter cannot be looked at", "error", err)
 		return false
 	}
-	const removed = "the kernel's limiter was removed; it stays so until the configuration is reloaded"
+	const removed = "the kernel's limiter was removed; restart the agent to have it again"
 	w.log.Error(removed)
 	w.publish(event.Detached, "", removed)
 	return false
