@@ -18,7 +18,7 @@ func TestAgentClockJumps(t *testing.T) {
 	s := newSite(t)
 	arrived, release := s.slow()
 	second := &backend{site: s, addr: "127.0.0.1:9001"}
-	s.configure(strings.NewReplacer("for: 2s", "for: 1h", `["http://127.0.0.1:9000"]`, `["http://127.0.0.1:9000", "http://127.0.0.1:9001"]`, "http:\n", "http:\n  allow: [127.0.0.1]\n").Replace(strict) +
+	s.configure(strings.NewReplacer(`["http://127.0.0.1:9000"]`, `["http://127.0.0.1:9000", "http://127.0.0.1:9001"]`, "http:\n", "http:\n  allow: [127.0.0.1]\n").Replace(strict) +
 		"timeouts: {header: 30s, idle: 1h}\n")
 	a := s.agent()
 	clock := a.startWithClock()

@@ -17,7 +17,7 @@ metrics: {listen: "127.0.0.1:9090"}
 http:
   zones: {perip: {key: ip, rate: 1r/h}}
   rules: [{limits: [{zone: perip}]}]
-handdown: {after: 3, within: 10s, action: block, for: 2s}
+handdown: {after: 3, within: 10s, action: block, for: 1h}
 `
 
 // dropped sends a packet of flooder at a time until one does not arrive, and returns how long that took.
@@ -38,8 +38,8 @@ func TestAgentHandsDown(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.startBackend(nil)
-	a := s.start(strict)
-	for n, period := range []string{"2s", "4s"} {
+	a := s.start(strings.Replace(strict, "for: 1h", "for: 3s", 1))
+	for n, period := range []string{"3s", "6s"} {
 		offender := s.browser(flooder)
 		if want := 1 - n; offender.get("/").status == http.StatusOK != (want == 1) {
 			t.Errorf("round %d begins with another status", n+1)
@@ -81,7 +81,7 @@ func TestAgentSparesOffenders(t *testing.T) {
 	a.awaitLine("a source was not handed down", flooder, "an allow rule for 203.0.113.0/24 (cli)")
 	s.wantPassed(flooder, 20, 20)
 
-	a.reload(strings.Replace(strict, "for: 2s", "for: 2s, dry_run: true", 1))
+	a.reload(strings.Replace(strict, "for: 1h", "for: 1h, dry_run: true", 1))
 	s.browser(modest).wantStatuses(5, 1)
 	a.awaitLine(modest, "dry_run=true")
 	s.wantPassed(modest, 20, 20)
@@ -95,7 +95,7 @@ func TestAgentHandsDownToALimit(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.startBackend(nil)
-	s.start(strings.Replace(strict, "action: block, for: 2s", "action: limit, rate: 6pph, burst: 7, for: 1h", 1))
+	s.start(strings.Replace(strict, "action: block, for: 1h", "action: limit, rate: 6pph, burst: 7, for: 1h", 1))
 	offender := s.browser(flooder)
 	offender.wantStatuses(4, 1)
 	await(t, "a rule", func() bool { return s.rulesByPrefix()[flooder+"/32"] == "limit handdown" })

@@ -1,6 +1,10 @@
 package agent_test
 
 import (
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -81,4 +85,73 @@ auth: {listen: ["unix:DIR/no/such/auth.sock"]}
 		refuse()
 	}
 	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
+	if _, err := os.Stat(l.path("metrics.sock")); !os.IsNotExist(err) {
+		t.Errorf("the socket of the refused file is there: %v", err)
+	}
+}
+
+// Nobody listens where only a file that was refused, or is not in force any more, says so; who was there may stay.
+func TestListensOnlyWhereTheFileSays(t *testing.T) {
+	l := newLab(t, limited("http://127.0.0.1:1", "0"))
+	l.start()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	more := "metrics: {listen: \"" + address + "\"}\n"
+	wantFree := func(when string) {
+		t.Helper()
+		eventually(t, "nobody listens "+when, func() bool {
+			again, err := net.Listen("tcp", address)
+			if err == nil {
+				again.Close()
+			}
+			return err == nil
+		})
+	}
+	l.write(limited("http://127.0.0.1:1", "0") + more + "auth: {listen: [\"unix:DIR/no/such/auth.sock\"]}\n")
+	if err := l.agent.Reload(); err == nil {
+		t.Fatal("the reload succeeded")
+	}
+	wantFree("after a refusal")
+	l.reload(limited("http://127.0.0.1:1", "0") + more)
+	client := &http.Client{Transport: new(http.Transport)}
+	defer client.CloseIdleConnections()
+	get := func() {
+		t.Helper()
+		res, err := client.Get("http://" + address + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+	}
+	get()
+	l.reload(limited("http://127.0.0.1:1", "0"))
+	wantFree("after a reload without")
+	get() // by the connection that there is
+}
+
+// Who follows events is no reason to wait, or to cut anybody off, when the agent ends.
+func TestEventsEndWithTheAgent(t *testing.T) {
+	l := newLab(t, limited("http://127.0.0.1:1", "0"))
+	l.start()
+	streamed := make(chan error, 1)
+	began := make(chan struct{})
+	go func() {
+		res, err := l.clientOf("admin.sock").Get("http://headgate.test/v1/events")
+		close(began)
+		if err == nil {
+			_, err = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+		streamed <- err
+	}()
+	<-began
+	l.end()
+	if err := <-streamed; err != nil || l.log.has("cut off") > 0 {
+		t.Errorf("the stream ended: %v\n%s", err, l.log)
+	}
 }

@@ -265,6 +265,7 @@ func (k *kernel) Follow(ctx context.Context, tell func(event.Event)) error {
 	k.do(func() { k.following++ })
 	tell(event.Event{Kind: event.Attached, Name: "lab0"})
 	<-ctx.Done()
+	k.do(func() { k.following-- })
 	return nil
 }
 

@@ -89,14 +89,20 @@ func (a *Agent) read() (*read, error) {
 
 // parse reads a file. One that is empty was most likely cut off by whoever is about to write it.
 func parse(path string) (*read, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err // it says "open" and which file
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err // it says which file
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file, and the agent reads it again when it changes; name one", path)
+	case info.Size() == 0:
 		return nil, fmt.Errorf("%s is empty; if nothing is to be limited, stop the agent", path)
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
 	sum := sha256.New()
 	file, err := config.Read(path, io.TeeReader(f, sum))
 	if err != nil {

@@ -46,7 +46,7 @@ func (r reference) client(peer netip.Addr, lines []string) netip.Addr {
 		return r.walk(peer, list)
 	}
 	for _, hop := range []int{hops, 1} { // the last value, where the right one is missing
-		if hop <= len(list) && list[hop-1].IsValid() {
+		if hop <= len(list) && list[hop-1].IsValid() && list[hop-1].Zone() != "unix" {
 			return list[hop-1]
 		}
 	}

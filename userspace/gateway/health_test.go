@@ -81,6 +81,19 @@ func TestPassiveHealth(t *testing.T) {
 	})
 }
 
+// An answer of 5xx is a failure, and the server one that answers.
+func TestFailuresOfAServer(t *testing.T) {
+	for status, want := range map[int]uint64{200: 0, 404: 0, 499: 0, 500: 1, 503: 1} {
+		u := upstream(servers(t, "a")...)
+		u.Health = config.Health{Failures: 1}
+		p := newTestProxy(t, u, ProxyOptions{Transport: &fakeServers{answer: map[string]func(*http.Request) (*http.Response, error){"a": answering(status)}}})
+		answer(p, sent("GET", ""))
+		if s := p.Servers()[0]; s.Failures != want || s.Requests != 1 || !s.Healthy {
+			t.Errorf("%d: %+v, want %d failures", status, s, want)
+		}
+	}
+}
+
 // With a path, only its answers take a server back, after so many; and all being left out, all are tried.
 func TestActiveHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

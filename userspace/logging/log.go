@@ -32,7 +32,7 @@ func (l *Log) Set(c config.Log) error {
 	}
 	l.level.Set(c.Level)
 	var h slog.Handler
-	options := &slog.HandlerOptions{Level: &l.level}
+	options := &slog.HandlerOptions{Level: &l.level, ReplaceAttr: readable}
 	if c.Format == "json" {
 		h = slog.NewJSONHandler(l.out, options)
 	} else {
@@ -40,6 +40,14 @@ func (l *Log) Set(c config.Log) error {
 	}
 	l.base.Store(&h)
 	return nil
+}
+
+// readable writes durations as people do, "1.5s", also in JSON, where slog has a number without a unit.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // Logger returns a logger that follows all later changes of the settings.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/logging"
@@ -37,15 +38,18 @@ func read(t *testing.T, name string) string {
 func TestFormats(t *testing.T) {
 	var out bytes.Buffer
 	l := open(t, config.Log{Format: "json"}, &out)
-	l.Logger().With("part", "proxy").WithGroup("g").Info("began", "n", 1)
+	l.Logger().With("part", "proxy").WithGroup("g").Info("began", "n", 1, "took", 1500*time.Millisecond)
 	var line struct {
 		Msg, Level, Part string
-		G                struct{ N int }
+		G                struct {
+			N    int
+			Took string
+		}
 	}
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 		t.Fatalf("%s: %v", out.String(), err)
 	}
-	if line.Msg != "began" || line.Level != "INFO" || line.Part != "proxy" || line.G.N != 1 {
+	if line.Msg != "began" || line.Level != "INFO" || line.Part != "proxy" || line.G.N != 1 || line.G.Took != "1.5s" {
 		t.Errorf("got %+v", line)
 	}
 }

@@ -43,14 +43,18 @@ func Of(files []string) (sum Sum) {
 }
 
 func add(w io.Writer, name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fs.ErrInvalid // to open a pipe would wait for its writer
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fs.ErrInvalid // a pipe would wait for its writer
-	}
 	_, err = io.Copy(w, f)
 	return err
 }

@@ -8,7 +8,7 @@
 // A backend of net/http stands behind nginx with limit_req, or behind headgate's proxy. A client works modestly: 8
 // connections, each of which asks again 10 ms after an answer. Another floods a limited path. It attempts 40,000 times a second
 // to have a request answered, in beats of a millisecond, over up to 256 connections. An attempt is a request on a connection that waits
-// for no answer. If all wait, the attacker has to wait too, which is no attempt. A connection whose answer does not come in 250 ms is
+// for no answer. If all wait, the attacker has to wait too, which is no attempt. A connection whose answer does not come in a second is
 // given up; who has none left attempts to open one, which is one SYN, given up after 100 ms. So an attempt that is
 // dropped keeps the attacker less than one that is refused.
 //

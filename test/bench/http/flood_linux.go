@@ -36,7 +36,7 @@ func (f Flooded) attempts() int { return f.Refused + f.Passed + f.Unanswered + f
 
 const (
 	// giveUp is how long the attacker waits for an answer, and giveUpOpening for a connection.
-	giveUp        = 250 * time.Millisecond
+	giveUp        = time.Second
 	giveUpOpening = 100 * time.Millisecond
 	// beat is how often the attacker acts, and mostAtOnce how many attempts he makes then, also if he is late: the queue of
 	// an interface has 256 places.

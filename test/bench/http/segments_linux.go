@@ -22,8 +22,8 @@ func (f *front) sendSegments(n int) (time.Duration, error) {
 		return 0, err
 	}
 	is, err := f.packets()
-	if got := is.minus(was).dropped; err == nil && got != n {
-		err = fmt.Errorf("the kernel dropped %d of %d segments", got, n)
+	if got := is.minus(was); err == nil && got.dropped != n+got.beside {
+		err = fmt.Errorf("the kernel dropped %d packets, of %d segments and %d packets beside", got.dropped, n, got.beside)
 	}
 	return each, err
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/headgate/headgate/test/conformance"
@@ -59,14 +60,14 @@ func TestClosedWithoutHeadgate(t *testing.T) {
 func TestApplicationFails(t *testing.T) {
 	s := start(t, recipe(t), "")
 	s.Serve(t, s.Auth(), says(http.StatusOK, ""))
-	requests := 0
+	var requests atomic.Int64
 	s.Serve(t, s.App(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		requests++
+		requests.Add(1)
 		panic(http.ErrAbortHandler)
 	}))
 	wantAnswer(t, s, http.StatusBadGateway, "")
-	if requests != 1 {
-		t.Errorf("the application got %d requests", requests)
+	if n := requests.Load(); n != 1 {
+		t.Errorf("the application got %d requests", n)
 	}
 }
 

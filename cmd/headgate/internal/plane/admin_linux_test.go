@@ -110,8 +110,12 @@ func TestSetPolicy(t *testing.T) {
 	if diff := cmp.Diff(want, policies); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
 	}
+	l.apply() // what was changed of the file's policy is the file's still
+	if got := policyNamesOf(l.state().Config); got != "default mine" {
+		t.Errorf("policies %s", got)
+	}
 	l.apply(policy("dns", 53, 9))
-	if got := policyNamesOf(l.state().Config); got != "default dns mine" {
+	if got := policyNamesOf(l.state().Config); got != "default mine dns" {
 		t.Errorf("policies %s", got)
 	}
 	l.must(l.plane.DeletePolicy("mine"))
@@ -142,6 +146,20 @@ func TestTop(t *testing.T) {
 }
 
 // A snapshot has every verdict, reason, action and origin, and exact counts.
+// What this process has changed it knows at once, though the rules are read seldom.
+func TestOwnRulesAreKnownAtOnce(t *testing.T) {
+	l := newLab(t)
+	l.apply()
+	for n := range 2 {
+		for _, r := range l.snapshot().Rules {
+			if r.Action == "block" && r.Origin == "config" && r.Count != n {
+				t.Errorf("%d rules, want %d", r.Count, n)
+			}
+		}
+		l.apply(rules(block("198.51.100.0/24")))
+	}
+}
+
 func TestSnapshot(t *testing.T) {
 	l := newLab(t)
 	l.apply(defaultLimit(3), interfacesNamed(l.pair.Far.Name, "later0"), rules(block("198.51.100.0/24"), allow("10.0.0.0/8")))

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/handdown"
 )
@@ -172,6 +173,7 @@ func TestRefusals(t *testing.T) {
 		{"policies alike", []func(*config.Kernel){policy("a", 80, 3), policy("b", 80, 3)}, "matches the same packets exists", false},
 		{"too many policies", manyPolicies(), "no room for another policy", false},
 		{"a wrong list", []func(*config.Kernel){func(k *config.Kernel) { k.RuleFiles = []config.RuleFile{{Path: list, Action: config.Block}} }}, "list:2: prefix \"x\"", false},
+		{"a list that is no file", []func(*config.Kernel){func(k *config.Kernel) { k.RuleFiles = []config.RuleFile{{Path: os.DevNull, Action: config.Block}} }}, "is no regular file", false},
 		{"no list", []func(*config.Kernel){func(k *config.Kernel) { k.RuleFiles = []config.RuleFile{{Path: list + "2", Action: config.Block}} }}, "read the list", false},
 		{"long prefix", []func(*config.Kernel){func(k *config.Kernel) { k.IPv6Prefix = 128 }}, "was made for at most 64 bits", true},
 		{"another mode", []func(*config.Kernel){func(k *config.Kernel) { k.Mode = config.ModeGeneric }}, "is attached in native mode; `headgate detach far0` first", true},
@@ -248,6 +250,35 @@ func TestApplyDuringTrial(t *testing.T) {
 }
 
 // The default limit is scaled, and what of its burst a source has used stays the same share.
+// No packet goes through an interface to which it is attached before the limits are there.
+func TestLimitsComeBeforeTheInterfaces(t *testing.T) {
+	l := newLab(t)
+	frame := packet.UDPFrame(flooder, target, 80, 18)
+	stop := make(chan struct{})
+	sent := make(chan error, 1)
+	go func() {
+		var err error
+		for err == nil {
+			select {
+			case <-stop:
+				sent <- nil
+				return
+			default:
+				err = l.sender.SendN(frame, 100)
+			}
+		}
+		sent <- err
+	}()
+	l.apply(defaultLimit(10))
+	close(stop)
+	l.must(<-sent)
+	policies, err := l.plane.Policies()
+	l.must(err)
+	if got := policies[0].Pass.Packets; got > 10 {
+		t.Errorf("%d packets passed an attached interface, and the burst is 10", got)
+	}
+}
+
 func TestScale(t *testing.T) {
 	l := newLab(t)
 	l.apply(func(k *config.Kernel) { k.Default = limitTo(10); k.Default.Rate.Count = 600 }, policy("dns", 53, 3))

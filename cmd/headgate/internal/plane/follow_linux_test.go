@@ -209,7 +209,7 @@ func TestDetachedByHand(t *testing.T) {
 	}
 
 	l.cli(func(i *loader.Instance) error { return i.RemoveAll() })
-	const removed = "the kernel's limiter was removed; it stays so until the configuration is reloaded"
+	const removed = "the kernel's limiter was removed; restart the agent to have it again"
 	l.await("removal told", func() bool { all := f.told(event.Detached); return all[len(all)-1] == removed })
 	if _, err := l.plane.Rules(); !errors.Is(err, loader.ErrNotLoaded) {
 		t.Errorf("Rules: %v", err)

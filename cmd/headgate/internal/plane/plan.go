@@ -72,6 +72,9 @@ func (p *Plane) planOf(k config.Kernel, factor float64) (*plan, error) {
 // list reads a file with a prefix a line.
 func (p *Plane) list(path string) ([]netip.Prefix, error) {
 	begin := time.Now()
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read the list: %s is no regular file", path) // a pipe would wait for its writer
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the list: %w", err)
