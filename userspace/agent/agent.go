@@ -132,7 +132,7 @@ func (a *Agent) begin() error {
 	if err != nil {
 		return err
 	}
-	a.state.rules = rules{live: live, factor: 1}
+	a.state.rules = rules{live: live, factor: 1, clock: a.clock}
 	a.state.decider.live = live
 	a.metrics = a.newMetrics()
 	return nil

@@ -16,7 +16,8 @@ import (
 
 // rules are the HTTP limits: as configured, as changed live, and times the factor. Agent.changing guards what is not safe by itself.
 type rules struct {
-	live *ruleset.Live
+	clock func() time.Duration
+	live  *ruleset.Live
 	// configured is what the file says, and changed what SetZone made of zones since.
 	configured config.HTTP
 	changed    atomic.Pointer[zonesByName]
@@ -50,7 +51,7 @@ func (r *rules) scale(factor float64) error {
 	if factor == r.factor {
 		return nil
 	}
-	if err := r.live.Replace(of(r.configured, r.changes(), factor)); err != nil {
+	if err := r.live.Replace(of(r.configured, r.changes(), factor), r.clock()); err != nil {
 		return fmt.Errorf("scale the rates of the zones: %w", err)
 	}
 	r.factor = factor
@@ -62,7 +63,7 @@ func (r *rules) set(z config.Zone) error {
 	changed := zonesByName{}
 	maps.Copy(changed, r.changes())
 	changed[z.Name] = z
-	if err := r.live.Replace(of(r.configured, changed, r.factor)); err != nil {
+	if err := r.live.Replace(of(r.configured, changed, r.factor), r.clock()); err != nil {
 		return err
 	}
 	r.changed.Store(&changed)
@@ -71,7 +72,7 @@ func (r *rules) set(z config.Zone) error {
 
 // configure puts what a file says in force: changes that were made live are forgotten.
 func (r *rules) configure(h config.HTTP, factor float64) error {
-	if err := r.live.Replace(of(h, nil, factor)); err != nil {
+	if err := r.live.Replace(of(h, nil, factor), r.clock()); err != nil {
 		return err
 	}
 	r.configured, r.factor = h, factor

@@ -83,12 +83,12 @@ func storeOf[K comparable, S any, A limit.Algorithm[S]](t *table[K, S], e *epoch
 }
 
 // Settle makes s count at all locks. It holds each as long as it takes to carry over its keys, some 10 ns each. States are
-// carried over as of the latest time at their lock.
-func (s *Store[K, S, A]) Settle() {
+// carried over as of now: until then they drained at the old rate.
+func (s *Store[K, S, A]) Settle(now time.Duration) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.Lock()
-		s.enter(sh, uint64(i), sh.clock.latest)
+		s.enter(sh, uint64(i), sh.clock.advance(now))
 		sh.Unlock()
 	}
 	s.epoch.was = nil // nobody looks at it any more
@@ -210,7 +210,7 @@ func (s *Store[K, S, A]) Class() Class { return s.class }
 func (t *table[K, S]) SetMaxKeys(n int) { t.maxKeys.Store(int64(Options[K]{MaxKeys: n}.maxKeys())) }
 
 // Settle does nothing: no state has to become another.
-func (s *Slots[K]) Settle() {}
+func (s *Slots[K]) Settle(time.Duration) {}
 
 // SetMaxKeys does nothing: nothing that is under way is forgotten.
 func (s *Slots[K]) SetMaxKeys(int) {}

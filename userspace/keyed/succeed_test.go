@@ -58,7 +58,7 @@ func TestSucceeded(t *testing.T) {
 // Where a limit that is only tried out was succeeded, nothing is decided either.
 func TestSucceededDryRun(t *testing.T) {
 	tried := keyed.New[string](leaky(t, "1r/s", 9), keyed.Options[string]{})
-	tried.Succeed([]limit.Leaky{leaky(t, "1r/s", 2)}, nil).Settle()
+	tried.Succeed([]limit.Leaky{leaky(t, "1r/s", 2)}, nil).Settle(start)
 	enforced := keyed.New[string](leaky(t, "1r/s", 9), keyed.Options[string]{})
 	charges := []keyed.Charge[string]{{Limiter: enforced, Key: "a", N: 1}, {Limiter: tried, Key: "a", N: 1, DryRun: 1}}
 	if keyed.All(charges, start) || !keyed.Superseded(charges) {
@@ -91,7 +91,7 @@ func TestSucceedUnderLoad(t *testing.T) {
 	for i := range 2000 {
 		next := current.Load().Succeed([]limit.Leaky{leaky(t, []string{"1r/h", "100r/s", "7r/m"}[i%3], 99)}, nil)
 		current.Store(next)
-		next.Settle()
+		next.Settle(start)
 	}
 	done.Store(true)
 	all.Wait()
@@ -142,7 +142,7 @@ func TestClasses(t *testing.T) {
 	allowed(of(1), "b", 4, start)
 	allowed(of(2), "c", 4, start)
 	next := s.Succeed([]limit.Leaky{classes[0], classes[2], classes[1]}, []keyed.Class{0, 2})
-	next.Settle()
+	next.Settle(start)
 	for key, debt := range map[string]time.Duration{"b": 4 * time.Minute, "c": 4 * time.Second} {
 		if got := next.Owner(key, start); got.Owed != 4000 || got.Debt != debt {
 			t.Errorf("%s: %+v, want a debt of %v", key, got, debt)
@@ -166,13 +166,13 @@ func TestClassChangesWithTheLimits(t *testing.T) {
 	s := keyed.NewClasses[string](classes, keyed.Options[string]{Shards: 1})
 	allowed(s.OfClass(1, classes[1]), "a", 4, start)
 	s = s.Succeed(classes, []keyed.Class{0, 1})
-	s.Settle()
+	s.Settle(start)
 	if n := allowed(s, "a", 20, start); n != 6 {
 		t.Errorf("%d allowed, want 6", n)
 	}
 	allowed(s.OfClass(1, classes[1]), "b", 4, start)
 	s = s.Succeed(classes, nil) // the same limits, and those of class 1 are of class 0 now
-	s.Settle()
+	s.Settle(start)
 	if o := s.Owner("b", start); o.Owed != 4000 || o.Debt != 4*time.Second {
 		t.Errorf("%+v, want 4 units at 1r/s", o)
 	}

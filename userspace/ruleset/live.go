@@ -75,9 +75,9 @@ func (l *Live) Config() config.HTTP {
 	return l.config
 }
 
-// Replace makes the rules those of h, or changes nothing and returns an error, as New does. Requests that come after it has
+// Replace makes the rules those of h at now, or changes nothing and returns an error, as New does. now is as for Decide. Requests that come after it has
 // returned are decided by h. Nothing of h may be changed afterwards.
-func (l *Live) Replace(h config.HTTP) error {
+func (l *Live) Replace(h config.HTTP, now time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.set.Load()
@@ -87,6 +87,6 @@ func (l *Live) Replace(h config.HTTP) error {
 	}
 	l.set.Store(next)
 	l.config = h
-	next.settle(was)
+	next.settle(was, now)
 	return nil
 }

@@ -31,7 +31,12 @@ func newLive(t testing.TB, file string) *ruleset.Live {
 
 func replace(t testing.TB, l *ruleset.Live, file string) {
 	t.Helper()
-	if err := l.Replace(section(t, file)); err != nil {
+	replaceAt(t, l, file, start)
+}
+
+func replaceAt(t testing.TB, l *ruleset.Live, file string, now time.Duration) {
+	t.Helper()
+	if err := l.Replace(section(t, file), now); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -178,7 +183,7 @@ func TestReplaceIsWholeOrNothing(t *testing.T) {
 	bad := section(t, zoned("rate: 100r/s, max_keys: 1", ", burst: 99, nodelay: true"))
 	bad.Zones = append(bad.Zones, config.Zone{Name: "bad", Key: bad.Zones[0].Key})
 	bad.Rules = append(bad.Rules, config.Rule{Limits: []config.Use{{Zone: 1}}})
-	if err := l.Replace(bad); err == nil || !strings.Contains(err.Error(), `zone "bad"`) {
+	if err := l.Replace(bad, start); err == nil || !strings.Contains(err.Error(), `zone "bad"`) {
 		t.Errorf("error %v", err)
 	}
 	equal(t, "zones in force", len(l.Config().Zones), len(was.Zones))

@@ -2,6 +2,7 @@ package ruleset
 
 import (
 	"slices"
+	"time"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/keyed"
@@ -52,13 +53,13 @@ func (z *zone) quotasNow(was *zone) []keyed.Class {
 }
 
 // settle does what is left to do when s has taken the place of was, and can no longer fail.
-func (s *Set) settle(was *Set) {
+func (s *Set) settle(was *Set, now time.Duration) {
 	kept := map[*record]map[storeName]bool{}
 	for _, z := range s.zones {
 		kept[z.record] = map[storeName]bool{}
 		for name, store := range z.stores {
 			store.SetMaxKeys(z.keys.MaxKeys)
-			store.Settle()
+			store.Settle(now)
 			kept[z.record][name] = z.was[name] != nil
 		}
 	}

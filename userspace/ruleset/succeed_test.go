@@ -17,9 +17,9 @@ func TestReplaceWithinAWindow(t *testing.T) {
 		passed := passes(l, get("/"), 200, start)
 		for i := range 20 {
 			now := start + time.Duration(i)*time.Minute
-			replace(t, l, file("50r/h"))
+			replaceAt(t, l, file("50r/h"), now)
 			passed += passes(l, get("/"), 200, now)
-			replace(t, l, file("100r/h"))
+			replaceAt(t, l, file("100r/h"), now)
 			passed += passes(l, get("/"), 200, now)
 		}
 		equal(t, algorithm, passed, 100)
@@ -65,6 +65,20 @@ http:
 		replace(t, l, file("2r/h"))
 		equal(t, algorithm+" small", passes(l, get("/small"), 10, start), 0)
 		equal(t, algorithm+" after", passes(l, get("/"), 200, start), 40)
+	}
+}
+
+// Until a change keys drain at the old rate, also where nobody has asked about them for long.
+func TestReplaceOfIdleKeys(t *testing.T) {
+	for _, algorithm := range []string{"leaky", "sketch", "nginx"} {
+		l := newLive(t, zoned("rate: 10r/s, algorithm: "+algorithm, ", burst: 9, nodelay: true"))
+		equal(t, algorithm+" before", passes(l, get("/"), 20, start), 10)
+		replaceAt(t, l, zoned("rate: 1r/m, algorithm: "+algorithm, ", burst: 9, nodelay: true"), start+500*time.Millisecond)
+		want := 5
+		if algorithm == "nginx" {
+			want = 0 // its excess stays what it is
+		}
+		equal(t, algorithm+" later", passes(l, get("/"), 20, start+time.Second), want)
 	}
 }
 

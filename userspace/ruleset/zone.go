@@ -44,7 +44,7 @@ const onlyStore storeName = 0
 // store is what a zone needs of a limiter beside what it needs to decide.
 type store interface {
 	Counters() keyed.Counters
-	Settle()
+	Settle(now time.Duration)
 	SetMaxKeys(n int)
 	Forget(key keyed.Key) bool
 	Owner(key keyed.Key, now time.Duration) keyed.Owner[keyed.Key]

@@ -110,7 +110,7 @@ func (l *Limiter[K]) Succeed(classes []limit.Leaky, from []keyed.Class) *Limiter
 }
 
 // Settle is keyed.Store.Settle.
-func (l *Limiter[K]) Settle() { l.exact.Settle() }
+func (l *Limiter[K]) Settle(now time.Duration) { l.exact.Settle(now) }
 
 // SetMaxKeys changes how many exact buckets there are at most.
 func (l *Limiter[K]) SetMaxKeys(n int) { l.exact.SetMaxKeys(n) }

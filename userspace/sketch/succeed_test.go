@@ -57,7 +57,7 @@ func TestSupersededRefundsNothing(t *testing.T) {
 	was := sketch.NewClasses(two[:1], options[string](100, 1))
 	r := was.Take("a", 7, start) // heavy: it has an exact bucket
 	now := was.Succeed(two, []keyed.Class{1})
-	now.Settle()
+	now.Settle(start)
 	if was.Refund("a", r, start) {
 		t.Error("refunded")
 	}
@@ -102,7 +102,7 @@ func TestLargeClassesAreLostCounted(t *testing.T) {
 	l.Take("light", 1, start)
 	l.Take("heavy", 7, start)
 	next := l.Succeed(many, []keyed.Class{large})
-	next.Settle()
+	next.Settle(start)
 	if n := next.Counters().EvictedLive; n != 1 || next.Owner("light", start).Owed != 0 || next.Owner("heavy", start).Owed != 7000 {
 		t.Errorf("%d lost; %+v, %+v", n, next.Owner("light", start), next.Owner("heavy", start))
 	}

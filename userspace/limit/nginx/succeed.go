@@ -26,7 +26,7 @@ func (z *Zone[K]) enter() bool {
 }
 
 // Settle makes the limiters of z count, if none of them was asked yet.
-func (z *Zone[K]) Settle() {
+func (z *Zone[K]) Settle(time.Duration) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.enter()
