@@ -10,7 +10,11 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/headgate/headgate/test/netlab"
+	"github.com/headgate/headgate/test/netlab/netlabtest"
+	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/userspace/admin"
 )
 
@@ -25,10 +29,11 @@ type site struct {
 
 func newSite(tb testing.TB) *site {
 	tb.Helper()
-	l := newLabWith(tb, netlab.PairOptions{
+	pair := netlabtest.Pair(tb, netlab.PairOptions{
 		NearAddrs: networks(flooder, neighbour, modest, third),
 		FarAddrs:  networks("203.0.113.1", "198.51.100.1", target),
 	})
+	l := labCounting(tb, pair, filepath.Join(netlabtest.BPFFS(tb), "hg"), udpSource)
 	dir, err := os.MkdirTemp("", "hg") // that of the test is too long for sockets
 	if err != nil {
 		tb.Fatal(err)
@@ -38,6 +43,15 @@ func newSite(tb testing.TB) *site {
 		tb.Fatal(err)
 	}
 	return &site{lab: l, dir: dir}
+}
+
+// udpSource leaves out what connections send.
+func udpSource(frame []byte) (netip.Addr, bool) {
+	const protocolAt = etherHeader + 9
+	if len(frame) <= protocolAt || frame[protocolAt] != unix.IPPROTO_UDP {
+		return netip.Addr{}, false
+	}
+	return packet.Source(frame)
 }
 
 func networks(addrs ...string) (all []netip.Prefix) {
@@ -229,8 +243,7 @@ func (s *site) rulesByPrefix() map[string]string {
 	return all
 }
 
-// passed sends n packets of a source, and returns how many arrived. What else there is from other sources, such as of
-// connections, does not count.
+// passed sends n packets of a source, and returns how many arrived.
 func (s *site) passed(source string, n int) int {
 	s.tb.Helper()
 	s.exchange() // forget what was sent before

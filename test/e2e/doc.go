@@ -4,4 +4,7 @@
 // in one of the namespaces as a user would, and counts what arrives with a raw socket, which knows
 // nothing of headgate's own counters. Nothing touches an interface or a directory that was there
 // before.
+//
+// Tests of the agent run `headgate run` there with clients at the other end of the pair, a backend, the real nginx, and
+// who stands for systemd: they kill it, break its file, fill its disk and move its date.
 package e2e

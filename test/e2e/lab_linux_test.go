@@ -50,11 +50,17 @@ func newLabWith(tb testing.TB, o netlab.PairOptions) *lab {
 // labOn is a lab on a pair that exists.
 func labOn(tb testing.TB, pair *netlab.Pair, pin string) *lab {
 	tb.Helper()
+	return labCounting(tb, pair, pin, packet.Source)
+}
+
+// labCounting is a lab that counts some packets only.
+func labCounting(tb testing.TB, pair *netlab.Pair, pin string, classify func([]byte) (netip.Addr, bool)) *lab {
+	tb.Helper()
 	return &lab{
 		tb:      tb,
 		pair:    pair,
 		sender:  netlabtest.Sender(tb, pair.Near),
-		counter: netlabtest.Counter(tb, pair.Far, packet.Source),
+		counter: netlabtest.Counter(tb, pair.Far, classify),
 		pin:     pin,
 	}
 }

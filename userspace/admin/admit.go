@@ -61,6 +61,9 @@ func isLoopback(host string) bool {
 
 // readToken returns the token that is in a file, without the white space around it.
 func readToken(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("read the admin token: %s is no regular file", path) // a pipe would wait for its writer
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("read the admin token: %w", err)
@@ -74,7 +77,7 @@ func readToken(path string) (string, error) {
 	var wrong error
 	switch {
 	case len(text) > maxToken:
-		wrong = fmt.Errorf("longer than %d bytes", maxToken)
+		wrong = fmt.Errorf("more than %d bytes", maxToken)
 	case len(token) < minToken:
 		wrong = fmt.Errorf("a token of less than %d characters", minToken)
 	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):

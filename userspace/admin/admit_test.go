@@ -2,10 +2,13 @@ package admin_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/test/agentfake"
 	"github.com/headgate/headgate/userspace/admin"
@@ -84,6 +87,23 @@ func TestTokenIsReadAgain(t *testing.T) {
 	}
 	w := asks(h, "GET", "/v1/status", "", "Authorization: Bearer "+token)
 	checkProblem(t, "no file", w.Code, w.Header(), w.Body.Bytes(), http.StatusInternalServerError, "read the admin token: open")
+}
+
+// A pipe would keep each request, and a thread for it, until somebody writes.
+func TestPipeIsNoToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := admin.NewHandler(&agentfake.Agent{}, admin.Options{TokenFile: path})
+	answered := make(chan *httptest.ResponseRecorder, 1)
+	go func() { answered <- asks(h, "GET", "/v1/status", "", "Authorization: Bearer "+token) }()
+	select {
+	case w := <-answered:
+		checkProblem(t, "pipe", w.Code, w.Header(), w.Body.Bytes(), http.StatusInternalServerError, "is no regular file")
+	case <-time.After(10 * time.Second):
+		panic("the request waits for somebody who writes the token") // and no end of the test would end that
+	}
 }
 
 // A name that somebody else has made resolve to this machine is refused, also with the token.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -33,7 +34,7 @@ func (b balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 		tried = append(tried, s)
 		x.enter(s)
 		s.direct(r)
-		res, err := pool.transport.RoundTrip(r)
+		res, err := roundTrip(pool.transport, r)
 		if err == nil {
 			b.p.succeeded(pool, s)
 			if res.StatusCode >= http.StatusInternalServerError {
@@ -52,6 +53,16 @@ func (b balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		r = copied(r)
 	}
+}
+
+// roundTrip is that of t, but a status that is none is an error: net/http panics when it is to write one.
+func roundTrip(t http.RoundTripper, r *http.Request) (*http.Response, error) {
+	res, err := t.RoundTrip(r)
+	if err == nil && res.StatusCode < http.StatusContinue {
+		res.Body.Close()
+		return nil, fmt.Errorf("the server's status is %03d", res.StatusCode)
+	}
+	return res, err
 }
 
 // failed notes that s failed, and reports whether it was the server's fault.

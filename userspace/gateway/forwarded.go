@@ -39,13 +39,14 @@ func (p *Proxy) forward(r *httputil.ProxyRequest) {
 }
 
 // removeTwins removes fields that CGI, and all that names fields as it does, cannot tell from those that are set here:
-// for X_Forwarded_For as for X-Forwarded-For it has HTTP_X_FORWARDED_FOR. No proxy writes them so.
+// for X_Forwarded_For as for X-Forwarded-For it has HTTP_X_FORWARDED_FOR, and so has PHP for X.Forwarded.For. No
+// proxy writes them so.
 func removeTwins(h http.Header) {
 	for name := range h {
-		if strings.IndexByte(name, '_') < 0 {
+		if strings.IndexAny(name, "_.") < 0 {
 			continue
 		}
-		switch http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")) {
+		switch http.CanonicalHeaderKey(strings.NewReplacer("_", "-", ".", "-").Replace(name)) {
 		case forwardedFor, forwardedHost, forwardedProto, realIP:
 			delete(h, name)
 		}

@@ -70,14 +70,14 @@ func TestForwardedOfUnixPeers(t *testing.T) {
 	}
 }
 
-// Servers that name fields as CGI does cannot tell an underscore from a hyphen.
+// Servers that name fields as CGI does cannot tell an underscore from a hyphen, nor PHP a dot.
 func TestTwinsOfForwardedFieldsAreRemoved(t *testing.T) {
 	for _, peer := range []string{"203.0.113.7:1", "10.1.2.3:1"} {
 		p := newTestProxy(t, upstream(servers(t, "s")...), ProxyOptions{TrustedProxies: prefixes("10.0.0.0/8")})
 		in := sent("GET", "")
 		in.RemoteAddr = peer
 		out := &http.Request{Header: http.Header{"User_id": {"7"}}}
-		for _, name := range []string{"X_Forwarded_For", "X-Forwarded_For", "x_forwarded_host", "X_FORWARDED-PROTO", "X_Real_IP"} {
+		for _, name := range []string{"X_Forwarded_For", "X-Forwarded_For", "x_forwarded_host", "X_FORWARDED-PROTO", "X_Real_IP", "X.Forwarded.For", "X_Real.IP"} {
 			out.Header.Add(name, "198.51.100.1")
 		}
 		p.forward(&httputil.ProxyRequest{In: in, Out: out})

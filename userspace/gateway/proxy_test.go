@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,46 @@ func TestTargetsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %d", line, res, err, want)
 		}
 	}
+}
+
+// net/http panics where a status is passed on that is none.
+func TestStatusThatIsNone(t *testing.T) {
+	for _, status := range []string{"000", "099"} {
+		server, err := url.Parse("http://" + saying(t, "HTTP/1.1 "+status+" ?\r\nContent-Length: 0\r\n\r\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var observed []int
+		at := serveProxy(t, newTestProxy(t, upstream(server), ProxyOptions{
+			Observe: func(status int, _ time.Duration) { observed = append(observed, status) },
+		}))
+		if g := do(t, client(t, &http.Transport{}), http.MethodPost, at, ""); g.status != http.StatusBadGateway {
+			t.Errorf("%s: status %d", status, g.status)
+		}
+		if d := cmp.Diff([]int{http.StatusBadGateway}, observed); d != "" {
+			t.Errorf("%s: %s", status, d)
+		}
+	}
+}
+
+// saying returns the address of a server that answers whatever it is asked with text.
+func saying(t *testing.T, text string) string {
+	t.Helper()
+	l := loopback(t, config.Listener{}, ListenOptions{})
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+				_, _ = io.WriteString(conn, text)
+			}
+			conn.Close()
+		}
+	}()
+	return l.Addr().String()
 }
 
 // Events come one by one, and trailers after them. The client leaving ends the server's request.

@@ -78,6 +78,8 @@ func NewServer(o ServerOptions) *Server {
 		ConnContext:       withConn,
 		ConnState:         s.followConn,
 		Protocols:         protocols,
+		// Else net/http answers OPTIONS * itself, and no limit sees it.
+		DisableGeneralOptionsHandler: true,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: cmp.Or(o.MaxStreams, DefaultMaxStreams),
 			SendPingTimeout:      o.Timeouts.Idle,

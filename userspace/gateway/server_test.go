@@ -48,6 +48,23 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
+// OPTIONS * is a request like others: net/http would answer it itself, and no limit would see it.
+func TestOptionsOfTheServerReachTheHandler(t *testing.T) {
+	plain := loopback(t, config.Listener{}, ListenOptions{})
+	run(t, plain, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }), ServerOptions{})
+	conn, err := net.Dial("tcp", plain.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || res.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("%v, %v", res, err)
+	}
+}
+
 func TestHeaderIsBounded(t *testing.T) {
 	url := serveProxy(t, http.HandlerFunc(who))
 	if g := do(t, client(t, &http.Transport{}), http.MethodGet, url, "", "A", strings.Repeat("a", 2*DefaultMaxHeaderBytes)); g.status != http.StatusRequestHeaderFieldsTooLarge {

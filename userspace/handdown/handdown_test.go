@@ -138,10 +138,10 @@ func TestNeverHit(t *testing.T) {
 	o.Config = usual()
 	o.Config.Private = true
 	run(t, o, func(l *lab) {
-		for _, addr := range []string{"10.1.2.3", "fe80::1", "fe80::2", "64:ff9b::c000:201", "::ffff:192.0.2.1", "2001:db8::1", "2001:db8::2"} {
+		for _, addr := range []string{"10.1.2.3", "fe80::1", "fe80::2", "64:ff9b::c000:201", "64:ff9b:1::c000:201", "2001:0:c000:201::1", "::ffff:192.0.2.1", "2001:db8::1", "2001:db8::2"} {
 			l.offends(addr, 3)
 		}
-		l.wantBlocked("10.1.2.3/32", "fe80::1/128", "fe80::2/128", "64:ff9b::c000:201/128", "192.0.2.1/32", "2001:db8::/64")
+		l.wantBlocked("10.1.2.3/32", "fe80::1/128", "fe80::2/128", "64:ff9b::c000:201/128", "64:ff9b:1::c000:201/128", "2001:0:c000:201::1/128", "192.0.2.1/32", "2001:db8::/64")
 	})
 	o.Kernel = kernel()
 	o.Config = usual()
@@ -152,6 +152,23 @@ func TestNeverHit(t *testing.T) {
 		}
 		l.wantBlocked("192.0.2.0/24")
 		l.wantSpared(map[Reason]uint64{TrustedProxy: 6})
+	})
+}
+
+// A limit is for whole sources: the kernel would refuse one for a client of NAT64, and others with it.
+func TestTranslatedAreNotLimited(t *testing.T) {
+	c := usual()
+	c.Action = config.Limit
+	c.Limit = config.KernelLimit{Burst: 3}
+	run(t, Options{Config: c}, func(l *lab) {
+		l.offends("64:ff9b::c000:201", 3)
+		l.wantBlocked()
+		l.wantSpared(map[Reason]uint64{"translated": 3})
+	})
+	c.IPv6Prefix = 128
+	run(t, Options{Config: c}, func(l *lab) {
+		l.offends("64:ff9b::c000:201", 3)
+		l.wantBlocked("64:ff9b::c000:201/128")
 	})
 }
 

@@ -30,15 +30,28 @@ func (s source) prefix() netip.Prefix {
 	return netip.PrefixFrom(addr, bits)
 }
 
-// rulePrefix returns what a rule for addr is for; invalid if addr is. All of the IPv4 internet is
-// behind one prefix of NAT64 (RFC 6052), so that its addresses are taken whole, as link-local ones are.
+// rulePrefix returns what a rule for addr is for; invalid if addr is. All of the IPv4 internet may be behind one prefix
+// of a translator, so that its addresses are taken whole, as link-local ones are.
 func (s *settings) rulePrefix(addr netip.Addr) netip.Prefix {
-	if nat64().Contains(addr) {
-		return netip.PrefixFrom(addr.WithZone(""), 128)
+	if isTranslated(addr) {
+		return whole(addr)
 	}
 	return clientip.Masked(addr, s.IPv4Prefix, s.IPv6Prefix)
 }
 
-func nat64() netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom16([16]byte{1: 0x64, 2: 0xff, 3: 0x9b}), 96)
+// isTranslated reports whether the last bits of addr are those of an IPv4 client.
+func isTranslated(addr netip.Addr) bool {
+	if !addr.Is6() {
+		return false
+	}
+	b := addr.As16()
+	switch binary.BigEndian.Uint32(b[:]) {
+	case 0x0064ff9b:
+		local := b[4] == 0 && b[5] == 1               // NAT64 within a network, 64:ff9b:1::/48 (RFC 8215)
+		return local || [8]byte(b[4:12]) == [8]byte{} // NAT64, 64:ff9b::/96 (RFC 6052)
+	case 0x20010000: // Teredo, 2001::/32 (RFC 4380)
+		return true
+	default:
+		return false
+	}
 }

@@ -1,6 +1,10 @@
 package handdown
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/headgate/headgate/userspace/config"
+)
 
 // exempt returns why there must be no rule for prefix, that addr is in, as far as it can be known without the
 // kernel; empty if nothing speaks against it.
@@ -18,6 +22,8 @@ func (h *HandDown) exempt(addr netip.Addr, prefix netip.Prefix, s *settings) Rea
 		return TrustedProxy
 	case !addr.IsLoopback() && h.o.Local(addr):
 		return Own
+	case s.Action == config.Limit && prefix.Bits() > s.IPv6Prefix && isTranslated(addr):
+		return Translated
 	default:
 		return ""
 	}

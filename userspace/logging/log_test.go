@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,6 +101,37 @@ func TestNoSuchDirectoryChangesNothing(t *testing.T) {
 	l.Logger().Info("still here")
 	if got := read(t, name); !strings.Contains(got, "msg=\"still here\"") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// Nobody waits for who reads a pipe: not to open it, and not for long to write.
+func TestPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if l, err := logging.New(config.Log{File: name}, io.Discard); err == nil {
+			t.Error("a pipe without a reader was opened")
+			l.Close()
+		}
+		reader, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer reader.Close()
+		l := open(t, config.Log{File: name}, io.Discard)
+		for logger := l.Logger(); l.Lost() == 0; {
+			logger.Info(strings.Repeat("x", 4000))
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		panic("the log waits for somebody who reads") // and no end of the test would end that
 	}
 }
 

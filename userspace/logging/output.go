@@ -6,11 +6,15 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 // sayAgain is how long stderr is spared after it was told of lost lines.
 const sayAgain = time.Minute
+
+// patience is how long who reads a pipe may take for a line; all that log wait as long.
+const patience = 10 * time.Millisecond
 
 // output is a file, or stderr.
 type output struct {
@@ -30,7 +34,8 @@ func (o *output) open(path string) error {
 	var file *os.File
 	if path != "" {
 		var err error
-		if file, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640); err != nil {
+		// Without O_NONBLOCK a pipe would wait for its reader.
+		if file, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o640); err != nil {
 			return fmt.Errorf("open the log: %w", err)
 		}
 	}
@@ -50,6 +55,7 @@ func (o *output) Write(line []byte) (int, error) {
 	var w io.Writer = o.stderr
 	if o.file != nil {
 		w = o.file
+		_ = o.file.SetWriteDeadline(o.now().Add(patience)) // of a pipe; others have none
 	}
 	if n, err := w.Write(line); err != nil {
 		o.lose(w, n, err)

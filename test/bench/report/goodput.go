@@ -174,7 +174,7 @@ func GoodputVerdicts(r *Goodput) []Verdict {
 }
 
 // verdictsOn returns the verdicts on a front. An attempt that it drops is one to open a connection, so it is compared
-// with a refusal on a connection of its own.
+// with a refusal on a connection of its own. The last verdict is lenient: what the wire takes of first's figure stays in it.
 func verdictsOn(f, first Front, wire Wire) []Verdict {
 	basis := "1/50 of " + first.Name
 	bound := microseconds(first.CPUAnew) * mostOfCPU
