@@ -238,7 +238,7 @@ adaptive: {latency: {percentile: 99, target: 200ms}, scale: [http, kernel]}
 			t.Errorf("no metrics of zones:\n%s", text)
 		}
 		if res := l.get("auth.sock", "/auth/nginx", "X-Headgate-Peer", "192.0.2.1", "X-Headgate-Method", "GET",
-			"X-Headgate-Uri", "/", "X-Headgate-Host", "a"); res.StatusCode != 200 && res.StatusCode != 403 {
+			"X-Headgate-Uri", "/", "X-Headgate-Host", "a"); res.StatusCode != http.StatusOK && res.StatusCode != http.StatusForbidden {
 			t.Errorf("auth answers %d: %s", res.StatusCode, bodyOf(res))
 		}
 		l.reload(limited(upstream, "0"))

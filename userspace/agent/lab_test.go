@@ -3,7 +3,6 @@ package agent_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -45,7 +44,7 @@ func newLab(t *testing.T, text string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	l := &lab{
 		t: t, dir: dir, kernel: new(kernel), log: new(log), started: make(chan struct{}),
 		ended: make(chan error, 1), client: make(map[string]*http.Client),
@@ -112,7 +111,7 @@ func (l *lab) reload(text string) {
 }
 
 // get sends a request to a socket in the lab's directory.
-func (l *lab) get(socket, path string, header ...string) *http.Response {
+func (l *lab) get(socket, path string, header ...string) *response {
 	l.t.Helper()
 	res, err := l.try(socket, path, header...)
 	if err != nil {
@@ -121,7 +120,7 @@ func (l *lab) get(socket, path string, header ...string) *http.Response {
 	return res
 }
 
-func (l *lab) try(socket, path string, header ...string) (*http.Response, error) {
+func (l *lab) try(socket, path string, header ...string) (*response, error) {
 	r, err := http.NewRequestWithContext(l.t.Context(), http.MethodGet, "http://headgate.test"+path, nil)
 	if err != nil {
 		return nil, err
@@ -135,8 +134,14 @@ func (l *lab) try(socket, path string, header ...string) (*http.Response, error)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	return res, err
+	return &response{res.StatusCode, res.Header, string(body)}, err
+}
+
+// response is a response that was read to its end.
+type response struct {
+	StatusCode int
+	Header     http.Header
+	body       string
 }
 
 func (l *lab) clientOf(socket string) *http.Client {
@@ -160,10 +165,7 @@ func (l *lab) statuses(n int, header ...string) map[int]int {
 	return all
 }
 
-func bodyOf(res *http.Response) string {
-	body, _ := io.ReadAll(res.Body)
-	return string(body)
-}
+func bodyOf(res *response) string { return res.body }
 
 // backend is a server that answers as it is told.
 func backend(t *testing.T, h http.HandlerFunc) string {
@@ -173,7 +175,7 @@ func backend(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
-func ok(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }
+func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
 
 // log is what the agent writes to stderr.
 type log struct {

@@ -37,10 +37,10 @@ func sameTrust(a, b *config.File) bool {
 // settleProxy makes requests from now on go to the servers of the file.
 func (a *Agent) settleProxy(c *change) {
 	s := &a.state
-	switch {
-	case c.proxy == nil:
+	switch c.proxy {
+	case nil:
 		s.checking.end()
-	case c.proxy == s.proxy:
+	case s.proxy:
 		if err := s.proxy.Replace(*c.file.Upstream); err != nil {
 			a.log.Error("the servers were not changed", "error", err) // config.Parse would have said so
 		}

@@ -43,7 +43,7 @@ func (p *Proxy) forward(r *httputil.ProxyRequest) {
 // proxy writes them so.
 func removeTwins(h http.Header) {
 	for name := range h {
-		if strings.IndexAny(name, "_.") < 0 {
+		if !strings.ContainsAny(name, "_.") {
 			continue
 		}
 		switch http.CanonicalHeaderKey(strings.NewReplacer("_", "-", ".", "-").Replace(name)) {

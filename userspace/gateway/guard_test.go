@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -256,7 +257,7 @@ func TestSlowReader(t *testing.T) {
 			m, err = res.Body.Read(buf)
 			n += m
 		}
-		if n != len(sent) || err != io.EOF {
+		if n != len(sent) || !errors.Is(err, io.EOF) {
 			t.Errorf("%d bytes, %v", n, err)
 		}
 	})

@@ -57,13 +57,10 @@ func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // loopback listens on a free port of 127.0.0.1.
-func loopback(t testing.TB, l config.Listener, o ListenOptions) net.Listener {
+func loopback(t testing.TB, l config.Listener) net.Listener {
 	t.Helper()
 	l.Network, l.Address = "tcp", "127.0.0.1:0"
-	if o.Log == nil {
-		o.Log = quiet()
-	}
-	listener, err := Listen(l, o)
+	listener, err := Listen(l, ListenOptions{Log: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +167,7 @@ func upstream(servers ...*url.URL) config.Upstream {
 // serveProxy serves p, inside of what is around it, and returns where.
 func serveProxy(t testing.TB, h http.Handler) string {
 	t.Helper()
-	l := loopback(t, config.Listener{}, ListenOptions{})
+	l := loopback(t, config.Listener{})
 	run(t, l, h, ServerOptions{})
 	return "http://" + l.Addr().String()
 }

@@ -113,7 +113,7 @@ func TestStatusThatIsNone(t *testing.T) {
 // saying returns the address of a server that answers whatever it is asked with text.
 func saying(t *testing.T, text string) string {
 	t.Helper()
-	l := loopback(t, config.Listener{}, ListenOptions{})
+	l := loopback(t, config.Listener{})
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {

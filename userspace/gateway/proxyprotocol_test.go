@@ -57,7 +57,7 @@ func TestProxyProtocol(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := loopback(t, config.Listener{ProxyProtocol: prefixes(tt.listed)}, ListenOptions{})
+			l := loopback(t, config.Listener{ProxyProtocol: prefixes(tt.listed)})
 			run(t, l, http.HandlerFunc(who), ServerOptions{})
 			conn, err := net.Dial("tcp", l.Addr().String())
 			if err != nil {
@@ -99,7 +99,7 @@ func checkWho(t *testing.T, conn net.Conn, sent, want string) {
 func TestProxyProtocolBeforeTLS(t *testing.T) {
 	a := &authority{t: t, dir: t.TempDir()}
 	files := a.write("h")
-	l := loopback(t, config.Listener{TLS: &files, ProxyProtocol: prefixes("127.0.0.0/8")}, ListenOptions{})
+	l := loopback(t, config.Listener{TLS: &files, ProxyProtocol: prefixes("127.0.0.0/8")})
 	run(t, l, http.HandlerFunc(who), ServerOptions{})
 	conn, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
@@ -114,7 +114,7 @@ func TestProxyProtocolBeforeTLS(t *testing.T) {
 
 // One end of a tunnel may have said all, and the other not, also behind a proxy.
 func TestHalfOfATunnelIsClosed(t *testing.T) {
-	l := loopback(t, config.Listener{ProxyProtocol: prefixes("127.0.0.0/8")}, ListenOptions{})
+	l := loopback(t, config.Listener{ProxyProtocol: prefixes("127.0.0.0/8")})
 	defer l.Close()
 	client, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {

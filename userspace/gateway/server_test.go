@@ -24,7 +24,7 @@ func TestProtocols(t *testing.T) {
 	a := &authority{t: t, dir: t.TempDir()}
 	files := a.write("h")
 	proto := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto+" "+scheme(r)) })
-	secure, plain := loopback(t, config.Listener{TLS: &files}, ListenOptions{}), loopback(t, config.Listener{}, ListenOptions{})
+	secure, plain := loopback(t, config.Listener{TLS: &files}), loopback(t, config.Listener{})
 	run(t, secure, proto, ServerOptions{})
 	run(t, plain, proto, ServerOptions{})
 	h2c := new(http.Protocols)
@@ -50,7 +50,7 @@ func TestProtocols(t *testing.T) {
 
 // OPTIONS * is a request like others: net/http would answer it itself, and no limit would see it.
 func TestOptionsOfTheServerReachTheHandler(t *testing.T) {
-	plain := loopback(t, config.Listener{}, ListenOptions{})
+	plain := loopback(t, config.Listener{})
 	run(t, plain, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }), ServerOptions{})
 	conn, err := net.Dial("tcp", plain.Addr().String())
 	if err != nil {
@@ -194,7 +194,7 @@ func TestStalledTunnel(t *testing.T) {
 
 // Those that have waited longest for a request make room.
 func TestConnectionsAreBounded(t *testing.T) {
-	l := loopback(t, config.Listener{}, ListenOptions{})
+	l := loopback(t, config.Listener{})
 	log := new(logged)
 	run(t, l, http.HandlerFunc(who), ServerOptions{MaxConns: 3, Log: log.logger()})
 	var slow []net.Conn
@@ -232,7 +232,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // With no connection that waits, the new one goes.
 func TestConnectionsAllAtWork(t *testing.T) {
-	l := loopback(t, config.Listener{}, ListenOptions{})
+	l := loopback(t, config.Listener{})
 	run(t, l, http.HandlerFunc(echoTunnel), ServerOptions{MaxConns: 1})
 	first, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
@@ -254,7 +254,7 @@ func TestConnectionsAllAtWork(t *testing.T) {
 func TestRapidResetIsCounted(t *testing.T) {
 	const opened, burst = DefaultMaxStreams, 9
 	set := rules(t, burst)
-	l := loopback(t, config.Listener{}, ListenOptions{})
+	l := loopback(t, config.Listener{})
 	run(t, l, httplimit.New(set, httplimit.Options{})(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	})), ServerOptions{})

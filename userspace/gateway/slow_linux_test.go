@@ -18,7 +18,7 @@ import (
 // them. There are 10,000, or as many as the process may open files for, of which each needs two here.
 func TestSlowloris(t *testing.T) {
 	slowClients := min(10_000, (2*defaultMaxConns()-1000)/2)
-	l := loopback(t, config.Listener{}, ListenOptions{})
+	l := loopback(t, config.Listener{})
 	s := run(t, l, http.HandlerFunc(who), ServerOptions{MaxConns: slowClients + 10})
 	before := memory()
 	for range slowClients {

@@ -30,7 +30,7 @@ func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	hidden := filepath.Join(dir, "s")
 	base, err := net.ListenUnix("unix", &net.UnixAddr{Name: hidden, Net: "unix"})
 	if err != nil {

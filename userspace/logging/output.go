@@ -52,7 +52,7 @@ func (o *output) open(path string) error {
 func (o *output) Write(line []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var w io.Writer = o.stderr
+	w := o.stderr
 	if o.file != nil {
 		w = o.file
 		_ = o.file.SetWriteDeadline(o.now().Add(patience)) // of a pipe; others have none

@@ -87,7 +87,7 @@ func TestReplaceUnderLoad(t *testing.T) {
 				counted += r.Allowed + r.Refused
 			}
 			equal(t, "counted by rules", counted, l.Counters().Requests)
-			equal(t, "allowed by the zone", liveZone(t, l, "z").Allowed, uint64(allowed))
+			equal(t, "allowed by the zone", liveZone(t, l).Allowed, uint64(allowed))
 		})
 	}
 }
@@ -179,7 +179,7 @@ func TestReplaceWhileOthersLook(t *testing.T) {
 			if err1 != nil || err2 != nil || err3 != nil {
 				t.Error(err1, err2, err3)
 			}
-			z := liveZone(t, l, "z")
+			z := liveZone(t, l)
 			now := z.Keyed.Allowed + z.Keyed.Refused
 			if now < last {
 				t.Errorf("counted %d and before %d", now, last)

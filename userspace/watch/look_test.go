@@ -34,7 +34,7 @@ func TestLookTellsOfChangesOnly(t *testing.T) {
 		{"the same again", func() { write(first, "1") }, 0},
 		{"another file", func() { write(filepath.Join(dir, "other"), "1") }, 0},
 		{"another content", func() { write(first, "2") }, 1},
-		{"gone", func() { os.Remove(first) }, 1},
+		{"gone", func() { _ = os.Remove(first) }, 1},
 		{"there again", func() { write(first, "2") }, 1},
 		{"one that names another", func() {
 			write(first, "3")

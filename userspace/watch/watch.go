@@ -32,9 +32,9 @@ type Sum [sha256.Size]byte
 func Of(files []string) (sum Sum) {
 	h := sha256.New()
 	for _, name := range files {
-		io.WriteString(h, name)
+		_, _ = io.WriteString(h, name)
 		if err := add(h, name); err != nil {
-			io.WriteString(h, err.Error())
+			_, _ = io.WriteString(h, err.Error())
 		}
 		h.Write([]byte{0})
 	}
@@ -82,7 +82,10 @@ func Files(ctx context.Context, known Sum, files func() []string, changed func()
 			timer.Reset(poll)
 			continue
 		case <-w.Events:
-		case <-w.Errors: // some events were lost
+		case _, open := <-w.Errors: // some events were lost
+			if !open {
+				return nil
+			}
 		}
 		if since.IsZero() {
 			since = time.Now()

@@ -127,7 +127,9 @@ func TestChangedBeforeItIsWatched(t *testing.T) {
 	changes := make(chan struct{}, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go watch.Files(ctx, known, func() []string { return []string{name} }, func() { changes <- struct{}{} })
+	go func() {
+		_ = watch.Files(ctx, known, func() []string { return []string{name} }, func() { changes <- struct{}{} })
+	}()
 	await(t, changes)
 }
 

@@ -69,10 +69,10 @@ func (f *follower) awaitTold(kind event.Kind, want ...string) {
 	f.await(fmt.Sprintf("%s of %q", kind, want), func() bool { return strings.Join(f.told(kind), "\n") == strings.Join(want, "\n") })
 }
 
-func (l *lab) delete(name string) {
+func (l *lab) delete() {
 	l.Helper()
 	l.must(l.host.Do(func() error {
-		iface, err := netlink.LinkByName(name)
+		iface, err := netlink.LinkByName("eth7")
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func TestCase28InterfaceDeletedAndMadeAgain(t *testing.T) {
 		t.Errorf("program %d on eth7 and %d on %s", first, l.programOn(l.pair.Far.Name), l.pair.Far.Name)
 	}
 
-	l.delete("eth7")
+	l.delete()
 	f.awaitTold(event.Detached, "eth7 the interface was deleted")
 	again := l.second("eth7")
 	f.awaitTold(event.Attached, "eth7 the interface has come", "eth7 the interface has come")
@@ -110,7 +110,7 @@ func TestInterfaceReplaced(t *testing.T) {
 	l := newLab(t)
 	l.second("eth7")
 	l.apply(interfacesNamed("eth7"))
-	l.delete("eth7")
+	l.delete()
 	l.second("eth7")
 	var told []event.Event
 	w := &watch{Plane: l.plane, tell: func(e event.Event) { told = append(told, e) }}
@@ -349,7 +349,7 @@ func TestFollowWithoutTheKernelsWord(t *testing.T) {
 	f, _ := l.follow()
 	l.second("eth7")
 	f.awaitTold(event.Attached, "eth7 the interface has come")
-	l.delete("eth7")
+	l.delete()
 	f.awaitTold(event.Detached, "eth7 the interface was deleted")
 	if got := strings.Count(l.log.String(), "looked at once a second only"); got != 1 {
 		t.Errorf("said %d times", got)

@@ -250,7 +250,7 @@ func (l *lab) exercise(p *process) {
 	if got := p.answer(func(s string) bool { return strings.HasPrefix(s, "event dropped") }); got == "" {
 		l.Error("no drop was told")
 	}
-	l.delete("eth7")
+	l.delete()
 	l.second("eth7")
 	if got := p.answer(func(s string) bool { return s == "event attached eth7" }); got == "" {
 		l.Error("not attached again")
