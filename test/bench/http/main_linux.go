@@ -82,7 +82,7 @@ func run(o options, out, progress io.Writer) error {
 		return err
 	}
 	if o.svg != "" {
-		if err := writeSVG(o.svg, r); err != nil {
+		if err := report.WriteFile(o.svg, r.WriteSVG); err != nil {
 			return err
 		}
 	}
@@ -90,12 +90,4 @@ func run(o options, out, progress io.Writer) error {
 		return r.WriteJSON(out)
 	}
 	return r.WriteTable(out)
-}
-
-func writeSVG(name string, r *report.Goodput) error {
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.WriteSVG(file), file.Close())
 }

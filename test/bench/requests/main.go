@@ -70,7 +70,7 @@ func run(o options, out, progress io.Writer) error {
 		return err
 	}
 	if o.svg != "" {
-		if err := writeSVG(o.svg, r); err != nil {
+		if err := report.WriteFile(o.svg, r.WriteSVG); err != nil {
 			return err
 		}
 	}
@@ -90,12 +90,4 @@ func (o options) subjects() []limiters.Subject {
 		}
 	}
 	return some
-}
-
-func writeSVG(name string, r *report.Requests) error {
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.WriteSVG(file), file.Close())
 }

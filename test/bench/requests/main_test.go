@@ -86,7 +86,7 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("%d results, want those of 3 subjects", got)
 	}
 	file := filepath.Join(t.TempDir(), "plot.svg")
-	if err := writeSVG(file, r); err != nil {
+	if err := report.WriteFile(file, r.WriteSVG); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -107,7 +107,7 @@ func TestWorkerOfNothing(t *testing.T) {
 }
 
 func TestWriteSVGErrors(t *testing.T) {
-	if err := writeSVG(filepath.Join(t.TempDir(), "none", "plot.svg"), &report.Requests{}); err == nil {
+	if err := report.WriteFile(filepath.Join(t.TempDir(), "none", "plot.svg"), (&report.Requests{}).WriteSVG); err == nil {
 		t.Error("wrote a plot to a directory that does not exist")
 	}
 }
