@@ -21,13 +21,14 @@
 // to the nanosecond, whatever else runs on the machine. It is that of nginx, headgate, the backend and the kernel's receiving threads
 // together, divided by the attempts that reached the server.
 //
-// A virtual interface copies each packet before an XDP program sees it, and wakes a thread for it, which no network card does
-// that way. What that takes is measured too: with a program of two instructions that only drops. The
-// verdict that takes it off is a lenient one: nothing is taken off nginx's figure, of which some 2 µs for each packet are the same.
+// A virtual interface copies a packet that a socket owns before an XDP program sees it, frees it for the sender, and wakes a
+// thread for it, which no network card does. What that takes is measured with a program of two instructions that only
+// drops. And an offender who is handed down also sends frames as the driver of a network card has them, which no socket owns: SYNs,
+// and segments of connections that he had with a request in each, as fast as the server takes them. From a network card that
+// is what is dropped. Nothing is taken off nginx's figure, of which some 2 µs for each packet are the virtual interface's.
 //
 // nginx is one process that logs to a file what it refuses, as it does by default, and also one that logs nothing. No access
-// log is written by anybody. At the end an offender who is handed down sends segments of connections that he had, each with
-// a request in it, as fast as he can.
+// log is written by anybody.
 //
 // # What the agent costs
 //

@@ -13,7 +13,7 @@ import (
 type floods struct {
 	samples []report.FrontSample
 	wire    []report.Wire // of each round
-	segment time.Duration // of CPU time for each that headgate drops
+	frames  report.Frames // that headgate drops
 }
 
 // measureFloods floods all candidates.
@@ -32,40 +32,40 @@ func (l *lab) measureFloods(p plan, progress io.Writer) (*floods, error) {
 		for k := range all {
 			at := (k + round) % len(all)
 			fmt.Fprintf(progress, "http: flood %d of %d: %s\n", round+1, p.rounds, all[at].name)
-			n, segment, err := l.measureFlood(p, all[at], round == p.rounds-1)
+			n, frames, err := l.measureFlood(p, all[at], round == p.rounds-1)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", all[at].name, err)
 			}
 			fl.samples[at].Add(n)
-			fl.segment = max(fl.segment, segment)
+			fl.frames = fl.frames.Max(frames)
 		}
 	}
 	return fl, nil
 }
 
 // measureFlood floods one candidate.
-func (l *lab) measureFlood(p plan, c candidate, last bool) (n report.FrontNumbers, segment time.Duration, err error) {
+func (l *lab) measureFlood(p plan, c candidate, last bool) (n report.FrontNumbers, frames report.Frames, err error) {
 	f, err := l.startFront(c)
 	if err != nil {
-		return n, 0, err
+		return n, frames, err
 	}
 	defer func() { err = errors.Join(err, f.stop()) }()
 	quiet, err := f.work(p.phase)
 	if err != nil {
-		return n, 0, err
+		return n, frames, err
 	}
 	busy, both, err := f.workAndFlood(p.phase)
 	if err != nil {
-		return n, 0, err
+		return n, frames, err
 	}
 	alone, err := f.floodAlone(p.phase, false)
 	if err != nil {
-		return n, 0, err
+		return n, frames, err
 	}
 	anew := alone // who is handed down opens none anyway
 	if !c.handsDown {
 		if anew, err = f.floodAlone(p.phase, true); err != nil {
-			return n, 0, err
+			return n, frames, err
 		}
 	}
 	n = report.FrontNumbers{
@@ -74,9 +74,9 @@ func (l *lab) measureFlood(p plan, c candidate, last bool) (n report.FrontNumber
 		CPUAnew: anew.each(), Busy: alone.busy,
 	}
 	if last && c.handsDown {
-		segment, err = f.sendSegments(p.segments)
+		frames, err = f.sendFrames(p.frames)
 	}
-	return n, segment, err
+	return n, frames, err
 }
 
 // work has the client work that works.

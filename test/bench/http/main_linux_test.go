@@ -66,7 +66,7 @@ func TestParseErrors(t *testing.T) {
 func TestMeasureAll(t *testing.T) {
 	need.Root(t)
 	need.CPUs(t, 2)
-	p := plan{rounds: 1, phase: 400 * time.Millisecond, segments: 5000, asking: 1, each: 50 * time.Millisecond}
+	p := plan{rounds: 1, phase: 400 * time.Millisecond, frames: 5000, asking: 1, each: 50 * time.Millisecond}
 	r, err := measureAll(t.Context(), p, "", io.Discard)
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 
 // plan is how much is measured.
 type plan struct {
-	rounds   int           // of the flood
-	phase    time.Duration // of each of the three phases of a round
-	segments int           // that are sent raw
-	asking   int           // rounds of what the agent costs
-	each     time.Duration // of one of those
+	rounds int           // of the flood
+	phase  time.Duration // of each of the three phases of a round
+	frames int           // of each kind that a driver hands over
+	asking int           // rounds of what the agent costs
+	each   time.Duration // of one of those
 }
 
 // Parts of the benchmark.
@@ -27,9 +27,9 @@ const (
 
 // planFor returns what is measured: both parts, or only one.
 func planFor(quick bool, only string) plan {
-	p := plan{rounds: 3, phase: 2 * time.Second, segments: 1_000_000, asking: 7, each: 600 * time.Millisecond}
+	p := plan{rounds: 3, phase: 2 * time.Second, frames: 1_000_000, asking: 7, each: 600 * time.Millisecond}
 	if quick {
-		p = plan{rounds: 1, phase: time.Second, segments: 20_000, asking: 1, each: 200 * time.Millisecond}
+		p = plan{rounds: 1, phase: time.Second, frames: 20_000, asking: 1, each: 200 * time.Millisecond}
 	}
 	switch only {
 	case onlyFloods:
@@ -73,7 +73,7 @@ func measureAll(ctx context.Context, p plan, headgate string, progress io.Writer
 		if err != nil {
 			return nil, err
 		}
-		r.Fronts, r.Wire, r.Segment = report.Fronts(floods.samples), report.MedianWire(floods.wire), floods.segment
+		r.Fronts, r.Wire, r.Frames = report.Fronts(floods.samples), report.MedianWire(floods.wire), floods.frames
 	}
 	r.Verdicts = report.GoodputVerdicts(r)
 	return r, nil

@@ -45,8 +45,8 @@ func (l *lab) measureWire(p plan) (w report.Wire, err error) {
 		return w, err
 	}
 	n.arrived = after - before
-	w.SYN = n.each()
-	w.Segment, err = l.timeSegments(l.receivers, p.segments)
+	w.Knock = n.each()
+	w.Frames, err = l.timeFrames(l.receivers, p.frames)
 	return w, err
 }
 

@@ -14,7 +14,7 @@ type Goodput struct {
 	Connections int           `json:"flood_connections"`
 	Fronts      []Front       `json:"fronts"`
 	Wire        Wire          `json:"wire"`
-	Segment     time.Duration `json:"segment_ns"` // of CPU time for each that a handed down attacker sends raw
+	Frames      Frames        `json:"frames"` // of an attacker who is handed down
 	AskRounds   int           `json:"ask_rounds"`
 	Asking      time.Duration `json:"ask_ns"` // how long each server is asked in a round
 	Costs       []Cost        `json:"costs"`
@@ -41,15 +41,33 @@ type Front struct {
 
 // Wire is the CPU time of packets that are dropped by a program that does nothing else.
 type Wire struct {
-	SYN     time.Duration `json:"syn_ns"`     // at the rate of the flood
-	Segment time.Duration `json:"segment_ns"` // as fast as they come
+	Knock  time.Duration `json:"knock_ns"` // a SYN that a TCP client sends, at the rate of the flood
+	Frames Frames        `json:"frames"`
+}
+
+// Frames is the CPU time of frames that are dropped: frames as a driver hands them over, which no socket owns and nobody has to copy, as
+// fast as they come.
+type Frames struct {
+	SYN     time.Duration `json:"syn_ns"`
+	Request time.Duration `json:"request_ns"` // a segment with a request
+}
+
+// Max returns the larger of each.
+func (f Frames) Max(g Frames) Frames {
+	return Frames{SYN: max(f.SYN, g.SYN), Request: max(f.Request, g.Request)}
 }
 
 // MedianWire returns the medians.
 func MedianWire(rounds []Wire) Wire {
+	of := func(get func(Wire) time.Duration) time.Duration {
+		return time.Duration(medianOf(rounds, func(w Wire) float64 { return float64(get(w)) }))
+	}
 	return Wire{
-		SYN:     time.Duration(medianOf(rounds, func(w Wire) float64 { return float64(w.SYN) })),
-		Segment: time.Duration(medianOf(rounds, func(w Wire) float64 { return float64(w.Segment) })),
+		Knock: of(func(w Wire) time.Duration { return w.Knock }),
+		Frames: Frames{
+			SYN:     of(func(w Wire) time.Duration { return w.Frames.SYN }),
+			Request: of(func(w Wire) time.Duration { return w.Frames.Request }),
+		},
 	}
 }
 
@@ -163,8 +181,11 @@ func GoodputVerdicts(r *Goodput) []Verdict {
 	var all []Verdict
 	for _, f := range r.Fronts {
 		if f.HandsDown {
-			all = append(all, verdictsOn(f, r.Fronts[0], r.Wire)...)
+			all = append(all, verdictsOn(f, r.Fronts[0])...)
 		}
+	}
+	if len(r.Fronts) > 0 {
+		all = append(all, verdictsOnFrames(r.Frames, r.Fronts[0])...)
 	}
 	for _, c := range r.Costs {
 		// Requests a second of CPU time: those of time that passes are also what others on the machine leave.
@@ -174,14 +195,25 @@ func GoodputVerdicts(r *Goodput) []Verdict {
 }
 
 // verdictsOn returns the verdicts on a front. An attempt that it drops is one to open a connection, so it is compared
-// with a refusal on a connection of its own. The last verdict is lenient: what the wire takes of first's figure stays in it.
-func verdictsOn(f, first Front, wire Wire) []Verdict {
+// with a refusal on a connection of its own.
+func verdictsOn(f, first Front) []Verdict {
 	basis := "1/50 of " + first.Name
 	bound := microseconds(first.CPUAnew) * mostOfCPU
 	return []Verdict{
 		AtLeast(f.Name+": requests kept in the flood", f.Kept, leastKept, "0.9 of those without", "times"),
 		AtMost(f.Name+": CPU time per attempt to connect", microseconds(f.CPUAnew), bound, basis, "µs"),
-		AtMost(f.Name+": the same beyond a program that only drops", microseconds(max(f.CPUAnew-wire.SYN, 0)), bound, basis, "µs"),
+	}
+}
+
+// verdictsOnFrames returns those on frames that a driver hands over: a SYN beside a refusal on a connection of its own, and a
+// request beside one on a connection that is kept.
+func verdictsOnFrames(f Frames, first Front) []Verdict {
+	basis := "1/50 of " + first.Name
+	return []Verdict{
+		AtMost("handed down: CPU time per attempt to connect, from a driver", microseconds(f.SYN),
+			microseconds(first.CPUAnew)*mostOfCPU, basis, "µs"),
+		AtMost("handed down: CPU time per request on a kept connection, from a driver", microseconds(f.Request),
+			microseconds(first.CPU)*mostOfCPU, basis, "µs"),
 	}
 }
 

@@ -19,6 +19,7 @@ func (r *Goodput) WriteSVG(w io.Writer) error {
 	for _, f := range r.Fronts {
 		c.rows = append(c.rows, chartRow{label: f.Name, value: microseconds(f.CPUAnew), baseline: !f.Ours})
 	}
-	c.rows = append(c.rows, chartRow{label: "a program that only drops", value: microseconds(r.Wire.SYN), baseline: true})
+	c.rows = append(c.rows, chartRow{label: "a program that only drops", value: microseconds(r.Wire.Knock), baseline: true})
+	c.rows = append(c.rows, chartRow{label: "headgate, a frame as a driver hands it over", value: microseconds(r.Frames.SYN)})
 	return c.write(w)
 }

@@ -57,9 +57,14 @@ func (r *Goodput) writeAttempts(b *bufio.Writer) {
 		fmt.Fprintf(b, "%-*s %10.0f %10.2f %10.2f %9.0f%% %14s\n", name, f.Name,
 			f.Attempts, microseconds(f.CPU), microseconds(f.CPUAnew), 100*f.Busy, before)
 	}
-	fmt.Fprintf(b, "%-*s %10s %10.2f %10.2f\n", name, "a program that only drops", "", microseconds(r.Wire.SYN), microseconds(r.Wire.SYN))
-	fmt.Fprintf(b, "segments sent raw, as fast as they come: %.3f us each dropped by headgate, %.3f by a program that only drops\n",
-		microseconds(r.Segment), microseconds(r.Wire.Segment))
+	fmt.Fprintf(b, "%-*s %10s %10.2f %10.2f\n", name, "a program that only drops", "", microseconds(r.Wire.Knock), microseconds(r.Wire.Knock))
+	fmt.Fprintln(b, "\nframes that a driver hands over, as fast as they come: CPU us for each request that is dropped")
+	for _, dropper := range []struct {
+		name string
+		Frames
+	}{{"headgate, handed down", r.Frames}, {"a program that only drops", r.Wire.Frames}} {
+		fmt.Fprintf(b, "%-*s %10s %10.3f %10.3f\n", name, dropper.name, "", microseconds(dropper.Request), microseconds(dropper.SYN))
+	}
 }
 
 func (r *Goodput) writeCosts(b *bufio.Writer) {

@@ -23,7 +23,8 @@ func goodput() *Goodput {
 	cost.Add(CostNumbers{Rate: 8, CPU: 12_000}, CostNumbers{Rate: 10, CPU: 9_000})
 	r := &Goodput{
 		Rounds: 3, Fronts: Fronts([]FrontSample{nginx, ours}), Costs: Costs([]CostSample{cost}),
-		Wire: MedianWire([]Wire{{SYN: 500}, {SYN: 600}, {SYN: 100}}), Memory: []uint64{1 << 20, 3 << 20, 2 << 20},
+		Wire: MedianWire([]Wire{{Knock: 500}, {Knock: 600}, {Knock: 100}}), Memory: []uint64{1 << 20, 3 << 20, 2 << 20},
+		Frames: Frames{SYN: 500, Request: 210}.Max(Frames{SYN: 600, Request: 200}),
 	}
 	r.Verdicts = GoodputVerdicts(r)
 	return r
@@ -51,7 +52,8 @@ func TestGoodputVerdicts(t *testing.T) {
 	want := []string{
 		"headgate: requests kept in the flood: 0.91 times, bound 0.9 of those without = 0.90 times: met",
 		"headgate: CPU time per attempt to connect: 0.70 µs, bound 1/50 of nginx = 0.60 µs: not met",
-		"headgate: the same beyond a program that only drops: 0.20 µs, bound 1/50 of nginx = 0.60 µs: met",
+		"handed down: CPU time per attempt to connect, from a driver: 0.60 µs, bound 1/50 of nginx = 0.60 µs: met",
+		"handed down: CPU time per request on a kept connection, from a driver: 0.21 µs, bound 1/50 of nginx = 0.20 µs: not met",
 		"proxy, refused: requests a second of CPU time: 0.75 times, bound 0.9 of the bare server's = 0.90 times: not met",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -64,7 +66,7 @@ func TestGoodputTable(t *testing.T) {
 	if err := goodput().WriteTable(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"100       0.00         91       0.00    91%", "10.00      30.00", "0.80        9.0       12.0    0.75",
+	for _, want := range []string{"100       0.00         91       0.00    91%", "10.00      30.00", "0.210      0.600", "0.80        9.0       12.0    0.75",
 		"memory of the agent: 1.0 MiB after the first round, 2.0 after the last, 3.0 at most"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
