@@ -4,75 +4,82 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
-	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
-	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
 	"github.com/headgate/headgate/userspace/httplimit"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
-// authorization is the service of ext_authz.
-type authorization struct{ *Server }
+// authorization returns the service of ext_authz.
+func (s *Server) authorization() *grpc.ServiceDesc {
+	desc := authv3.Authorization_ServiceDesc
+	desc.Methods = []grpc.MethodDesc{s.method("Check", s.check)}
+	return &desc
+}
 
-// Check implements authv3.AuthorizationServer.
-func (s authorization) Check(ctx context.Context, in *authv3.CheckRequest) (*authv3.CheckResponse, error) {
-	f := s.newFields()
-	r := requestOf(in.GetAttributes(), f)
+func (s *Server) check(ctx context.Context, read func(any) error) (written, error) {
+	c := s.checks.Get().(*check)
+	defer func() {
+		if c.reset() {
+			s.checks.Put(c)
+		}
+	}()
+	if err := read(c); err != nil {
+		return nil, err
+	}
+	r := c.request()
 	if r == nil {
 		return nil, s.malformed("a check has no request.http; use the filter for HTTP, envoy.filters.http.ext_authz")
 	}
 	r.Conn = asker(ctx)
-	answer, delay := s.check(r)
-	s.freeFields(f)
-	if err := s.pause(ctx, delay); err != nil {
+	d := s.rules.Decide(r, s.clock())
+	defer func() { d.Free(s.clock()) }()
+	answer := c.answer(d, &s.options.Load().HTTP)
+	if err := s.pause(ctx, d.Delay); err != nil {
 		return nil, err
 	}
 	s.counts.checks.Add(1)
 	return answer, nil
 }
 
-// check decides about r, and returns after what delay the answer is to be sent.
-func (s authorization) check(r *ruleset.Request) (*authv3.CheckResponse, time.Duration) {
-	d := s.rules.Decide(r, s.clock())
-	defer func() { d.Free(s.clock()) }()
-	o := s.options.Load().HTTP
+// answer returns the answer that says what was decided: a CheckResponse.
+func (c *check) answer(d *ruleset.Decision, o *httplimit.Options) written {
 	if !d.Allowed {
-		return refusing(d, strings.Join(r.Header["Accept"], ","), o), 0
+		return c.refusing(d, o)
 	}
-	f := s.newFields()
-	defer s.freeFields(f)
-	httplimit.Fields(f.header, d, o)
-	return passing(f.header), d.Delay
+	h := c.response.empty()
+	httplimit.Fields(h, d, *o)
+	return passing(h)
 }
 
-// passing returns the answer to a request that passes, with fields for its response. It is one piece of memory, since most
-// answers are this.
-func passing(h http.Header) *authv3.CheckResponse {
-	var m struct {
-		answer  authv3.CheckResponse
-		status  rpcstatus.Status // the zero value is OK
-		variant authv3.CheckResponse_OkResponse
-		ok      authv3.OkHttpResponse
-	}
-	p := &m
-	p.answer.Status, p.answer.HttpResponse = &p.status, &p.variant
-	p.variant.OkResponse = &p.ok
-	p.ok.ResponseHeadersToAdd = besides(h)
-	return &p.answer
+// roomPassing and roomRefusing are how much most answers need.
+const (
+	roomPassing  = 256
+	roomRefusing = 768
+)
+
+// passing returns the answer to a request that passes, with fields for its response.
+func passing(h http.Header) written {
+	b := make(written, 0, roomPassing)
+	b = appendCode(b, 1, codes.OK)
+	b, at := begin(b, 3)
+	b = appendOptions(b, 6, h, true)
+	return end(b, at)
 }
 
-func refusing(d *ruleset.Decision, accept string, o httplimit.Options) *authv3.CheckResponse {
-	code, h, body := httplimit.Answer(d, accept, o)
-	return &authv3.CheckResponse{
-		Status: &rpcstatus.Status{Code: int32(codes.ResourceExhausted)},
-		HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{
-			Status:  &typev3.HttpStatus{Code: typev3.StatusCode(code)},
-			Headers: instead(h),
-			Body:    string(body),
-		}},
-	}
+// refusing returns the answer to one that is refused.
+func (c *check) refusing(d *ruleset.Decision, o *httplimit.Options) written {
+	h, accept := c.response.empty(), strings.Join(c.asked.Header["Accept"], ",")
+	code, body := httplimit.Answer(h, c.body[:0], d, accept, *o)
+	c.body = body
+	b := make(written, 0, roomRefusing)
+	b = appendCode(b, 1, codes.ResourceExhausted)
+	b, at := begin(b, 2)
+	b = appendCode(b, 1, code)
+	b = appendOptions(b, 2, h, false)
+	b = appendString(b, 3, body)
+	return end(b, at)
 }

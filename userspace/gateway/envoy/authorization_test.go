@@ -26,7 +26,7 @@ zones: {perip: {key: ip, rate: 1r/m}}
 rules: [{limits: [{zone: perip}], status: 503}]
 `
 
-func field(name, value string, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
+func option(name, value string, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
 	return &corev3.HeaderValueOption{Header: &corev3.HeaderValue{Key: name, Value: value}, AppendAction: action}
 }
 
@@ -37,16 +37,16 @@ func TestCheck(t *testing.T) {
 	want := []*authv3.CheckResponse{{
 		Status: &rpcstatus.Status{},
 		HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: &authv3.OkHttpResponse{ResponseHeadersToAdd: []*corev3.HeaderValueOption{
-			field("Ratelimit", `"perip";r=0;t=60`, add), field("Ratelimit-Policy", `"perip";q=1;w=60`, add),
+			option("Ratelimit", `"perip";r=0;t=60`, add), option("Ratelimit-Policy", `"perip";q=1;w=60`, add),
 		}}},
 	}, {
 		Status: &rpcstatus.Status{Code: int32(codes.ResourceExhausted)},
 		HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{
 			Status: &typev3.HttpStatus{Code: 503},
 			Headers: []*corev3.HeaderValueOption{
-				field("Cache-Control", "no-store", set), field("Content-Type", "text/plain; charset=utf-8", set),
-				field("Ratelimit", `"perip";r=0;t=60`, set), field("Ratelimit-Policy", `"perip";q=1;w=60`, set),
-				field("Retry-After", "60", set), field("X-Content-Type-Options", "nosniff", set),
+				option("Cache-Control", "no-store", set), option("Content-Type", "text/plain; charset=utf-8", set),
+				option("Ratelimit", `"perip";r=0;t=60`, set), option("Ratelimit-Policy", `"perip";q=1;w=60`, set),
+				option("Retry-After", "60", set), option("X-Content-Type-Options", "nosniff", set),
 			},
 			Body: "503 Service Unavailable\n\nLimit \"perip\" is used up. Try again in 60 seconds.\n",
 		}},
@@ -71,7 +71,7 @@ func TestCheckOlderFields(t *testing.T) {
 	}
 	const set = corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD
 	want := []*corev3.HeaderValueOption{
-		field("X-Ratelimit-Limit", "1", set), field("X-Ratelimit-Remaining", "0", set), field("X-Ratelimit-Reset", "60", set),
+		option("X-Ratelimit-Limit", "1", set), option("X-Ratelimit-Remaining", "0", set), option("X-Ratelimit-Reset", "60", set),
 	}
 	if diff := cmp.Diff(want, got.GetOkResponse().GetResponseHeadersToAdd(), protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -139,11 +139,11 @@ rules: [{limits: [{zone: perip, burst: 2}]}]
 // The answer to a delayed request waits, and no longer than who asked.
 func TestDelay(t *testing.T) {
 	check := func(ctx context.Context, s *Server) error {
-		_, err := authorization{s}.Check(ctx, checkOf("192.0.2.7", "GET", "example.com", "/"))
+		_, err := s.check(ctx, reading(t, checkOf("192.0.2.7", "GET", "example.com", "/")))
 		return err
 	}
 	rateLimit := func(ctx context.Context, s *Server) error {
-		_, err := rateLimits{s}.ShouldRateLimit(ctx, limitRequest(descriptor("remote_address", "192.0.2.7")))
+		_, err := s.shouldRateLimit(ctx, reading(t, limitRequest(descriptor("remote_address", "192.0.2.7"))))
 		return err
 	}
 	for name, ask := range map[string]func(context.Context, *Server) error{"check": check, "rate limit": rateLimit} {
@@ -163,6 +163,44 @@ func TestDelay(t *testing.T) {
 				equal(t, "code", status.Code(ask(ctx, s)), codes.DeadlineExceeded)
 				equal(t, "waited", time.Since(began), 1500*time.Millisecond)
 				equal(t, "given up", s.Counters().GivenUp, 1)
+			})
+		})
+	}
+}
+
+// A slot is held while the answer waits, so that such zones limit how many do.
+func TestSlotsAreHeldWhileWaiting(t *testing.T) {
+	const rules = `
+zones: {perip: {key: ip, rate: 1r/s}, slots: {key: ip, concurrent: 1}}
+rules: [{limits: [{zone: perip, burst: 9}, {zone: slots}]}]
+`
+	asked := map[string]func(context.Context, *Server) (written, error){
+		"check": func(ctx context.Context, s *Server) (written, error) {
+			return s.check(ctx, reading(t, checkOf("192.0.2.7", "GET", "example.com", "/")))
+		},
+		"rate limit": func(ctx context.Context, s *Server) (written, error) {
+			return s.shouldRateLimit(ctx, reading(t, limitRequest(descriptor("remote_address", "192.0.2.7"))))
+		},
+	}
+	for name, ask := range asked {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				set := rulesOf(t, rules)
+				s := NewServer(set, quietly())
+				defer s.grpc.Stop()
+				refused := func() bool {
+					d := set.Explain(&ruleset.Request{Peer: netip.MustParseAddr("192.0.2.7")}, frozen())
+					defer d.Free(frozen())
+					return !d.Allowed
+				}
+				for range 2 { // the second waits
+					go ask(t.Context(), s) //nolint:errcheck // it is how long it takes that counts
+					synctest.Wait()
+				}
+				equal(t, "refused while one waits", refused(), true)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				equal(t, "refused when it has been answered", refused(), false)
 			})
 		})
 	}

@@ -43,11 +43,11 @@ func empty() ready {
 // same returns handlers that always give the second answer of s to the questions of a benchmark.
 func same(b *testing.B, s *Server) (r ready) {
 	b.Helper()
+	r = empty()
 	for range 2 {
-		var err, err2 error
-		r.check, err = authorization{s}.Check(b.Context(), checkOf("192.0.2.7", "GET", "example.com", "/items?page=2", curl()...))
-		r.limit, err2 = rateLimits{s}.ShouldRateLimit(b.Context(), limitRequest(descriptor("remote_address", "192.0.2.7")))
-		if err := errors.Join(err, err2); err != nil {
+		check, err1 := s.check(b.Context(), reading(b, checkOf("192.0.2.7", "GET", "example.com", "/items?page=2", curl()...)))
+		limit, err2 := s.shouldRateLimit(b.Context(), reading(b, limitRequest(descriptor("remote_address", "192.0.2.7"))))
+		if err := errors.Join(err1, err2, proto.Unmarshal(check, r.check), proto.Unmarshal(limit, r.limit)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -172,16 +172,16 @@ func inStreams(b *testing.B, ask func() error) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkHandlers is what the handlers take, without gRPC around them.
+// BenchmarkHandlers is what the handlers take, with reading and writing, and without gRPC around them.
 func BenchmarkHandlers(b *testing.B) {
-	check := checkOf("192.0.2.7", "GET", "example.com", "/items?page=2", curl()...)
-	limits := limitRequest(descriptor("remote_address", "192.0.2.7", "path", "/items?page=2"))
+	check := reading(b, checkOf("192.0.2.7", "GET", "example.com", "/items?page=2", curl()...))
+	limits := reading(b, limitRequest(descriptor("remote_address", "192.0.2.7", "path", "/items?page=2")))
 	for verdict, section := range verdicts() {
 		s := NewServer(rulesOf(b, section), quietly(func(o *Options) { o.HTTP.Clock = ownClock() }))
 		b.Run("check/"+verdict, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := (authorization{s}).Check(b.Context(), check); err != nil {
+				if _, err := s.check(b.Context(), check); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -189,7 +189,7 @@ func BenchmarkHandlers(b *testing.B) {
 		b.Run("ratelimit/"+verdict, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := (rateLimits{s}).ShouldRateLimit(b.Context(), limits); err != nil {
+				if _, err := s.shouldRateLimit(b.Context(), limits); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,6 +1,10 @@
 package envoy
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/headgate/headgate/userspace/seldom"
+)
 
 // Counters are what a server was asked, since it was made. What was decided is counted by the rules.
 type Counters struct {
@@ -22,7 +26,12 @@ type Counters struct {
 type counts struct {
 	checks, rateLimits, stranger, malformed, otherDomain, negative, givenUp atomic.Uint64
 
-	sayStranger, sayMalformed, sayDomain, sayNegative seldom
+	sayStranger, sayMalformed, sayDomain, sayNegative, sayPanic seldom.Event
+}
+
+// Requests returns how many questions have come so far, those of peers that may not ask included.
+func (s *Server) Requests() uint64 {
+	return s.counts.checks.Load() + s.counts.rateLimits.Load() + s.counts.stranger.Load()
 }
 
 // Counters returns the counters.

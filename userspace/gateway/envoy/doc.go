@@ -19,7 +19,8 @@
 //	any other key K                       the header field K
 //
 // So a zone with the key "header:user" counts by the descriptor entry "user", and a descriptor that lacks a part of a zone's
-// key is not limited by it.
+// key is not limited by it. Who reads "remote_address" off a header field does not say so, so that all of it is
+// [ruleset.Request.Hearsay]: it leads to no rule in the kernel.
 //
 // All descriptors of a call together describe one request, which is charged to each of its limits once, and to all or
 // none. Two descriptors that contradict each other, by different values of one key or by different hits, are two requests.
@@ -42,6 +43,9 @@
 // The answer to a delayed request waits, as long as Envoy does: its timeout must be above the longest delay. A slot
 // of requests at a time is given back when the answer is sent, since Envoy does not tell when the response has
 // ended: such zones only limit how many requests are delayed at once.
+//
+// Questions are read off the wire, and answers written to it, without messages of generated code in between. Fields that do not
+// matter are not looked at, nor whether what is in them is valid.
 //
 // Who may ask is told by [Options.Gateways]. Others are refused before their question is read. A gateway with TLS needs a
 // listener that offers h2.

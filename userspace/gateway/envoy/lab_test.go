@@ -17,6 +17,8 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/httplimit"
@@ -141,6 +143,16 @@ func descriptor(entries ...string) *commonv3.RateLimitDescriptor {
 
 func limitRequest(descriptors ...*commonv3.RateLimitDescriptor) *ratelimitv3.RateLimitRequest {
 	return &ratelimitv3.RateLimitRequest{Domain: "edge", Descriptors: descriptors}
+}
+
+// reading returns what reads a question, as gRPC gives it to a handler.
+func reading(t testing.TB, m proto.Message) func(any) error {
+	t.Helper()
+	wire, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(v any) error { return newCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(wire)}, v) }
 }
 
 // spy tells what its rules were asked.

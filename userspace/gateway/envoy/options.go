@@ -26,7 +26,7 @@ type Options struct {
 	// limits, and stays the one that NewServer got. By default it is a clock of this server.
 	HTTP httplimit.Options
 	// Log is where it is said that somebody asks who may not, and other things that are wrong with a gateway; each
-	// at most once in ten seconds. By default slog's.
+	// at most once in a second. By default slog's.
 	Log *slog.Logger
 }
 

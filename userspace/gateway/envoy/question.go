@@ -4,9 +4,6 @@ import (
 	"net/netip"
 	"time"
 
-	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
-	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
-
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
@@ -18,37 +15,31 @@ type question struct {
 	decision *ruleset.Decision
 }
 
-// questionsOf returns the requests that descriptors describe, and how many of them were to give something back.
-func questionsOf(in *ratelimitv3.RateLimitRequest) (questions []question, negative int) {
-	for i, d := range in.GetDescriptors() {
-		if d.GetIsNegativeHits() {
+// ask finds the requests that the descriptors describe, and returns how many of these were to give something back.
+func (l *limits) ask() (negative int) {
+	for i := range l.descriptors {
+		d := &l.descriptors[i]
+		if d.negative {
 			negative++
 			continue
 		}
-		questions = add(questions, i, describe(d), hitsOf(in, d))
+		l.add(i, describe(l.entriesOf(d)), l.hitsOf(d))
 	}
-	return questions, negative
-}
-
-// hitsOf returns the hits of a descriptor: its own, which may be 0, or those of the call, which are 1 if
-// not told.
-func hitsOf(in *ratelimitv3.RateLimitRequest, d *commonv3.RateLimitDescriptor) uint64 {
-	if own := d.GetHitsAddend(); own != nil {
-		return own.GetValue()
-	}
-	return max(1, uint64(in.GetHitsAddend()))
+	return negative
 }
 
 // add adds descriptor i to the first question that it does not contradict, or to a new one.
-func add(questions []question, i int, s subject, hits uint64) []question {
-	for n := range questions {
-		q := &questions[n]
+func (l *limits) add(i int, s subject, hits uint64) {
+	for n := range l.questions {
+		q := &l.questions[n]
 		if q.hits == hits && q.join(&s) {
 			q.of = append(q.of, i)
-			return questions
+			return
 		}
 	}
-	return append(questions, question{subject: s, hits: hits, of: []int{i}})
+	n := len(l.numbers)
+	l.numbers = append(l.numbers, i)
+	l.questions = append(l.questions, question{subject: s, hits: hits, of: l.numbers[n : n+1 : n+1]})
 }
 
 // ask asks the rules all questions, up to the first that is refused. One that would be refused is asked first, so that

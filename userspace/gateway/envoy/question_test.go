@@ -31,9 +31,6 @@ func questionCases() map[string]struct {
 		return h
 	}
 	one := func(r ruleset.Request, of ...int) []asked {
-		if r.Header == nil {
-			r.Header = http.Header{}
-		}
 		r.Units = 1
 		return []asked{{r, of}}
 	}
@@ -62,7 +59,7 @@ func questionCases() map[string]struct {
 		"they contradict in peers":  {all{descriptor("remote_address", "192.0.2.7"), descriptor("remote_address", "192.0.2.8")}, append(one(ruleset.Request{Peer: host}, 0), one(ruleset.Request{Peer: host.Next()}, 1)...)},
 		"another network":           {all{descriptor("remote_address", "192.0.2.7"), descriptor("masked_remote_address", "198.51.100.0/24")}, append(one(ruleset.Request{Peer: host}, 0), one(ruleset.Request{Peer: netip.MustParseAddr("198.51.100.0")}, 1)...)},
 		"they contradict in query":  {all{descriptor("path", "/a?b"), descriptor("path", "/a")}, append(one(ruleset.Request{Path: "/a", RawQuery: "b"}, 0), one(ruleset.Request{Path: "/a"}, 1)...)},
-		"they contradict in hits":   {all{descriptor("user", "a"), hits(1, "team", "t"), hits(2, "path", "/")}, append(one(ruleset.Request{Header: fields("User", "a", "Team", "t")}, 0, 1), asked{ruleset.Request{Path: "/", Units: 2, Header: http.Header{}}, []int{2}})},
+		"they contradict in hits":   {all{descriptor("user", "a"), hits(1, "team", "t"), hits(2, "path", "/")}, append(one(ruleset.Request{Header: fields("User", "a", "Team", "t")}, 0, 1), asked{ruleset.Request{Path: "/", Units: 2}, []int{2}})},
 	}
 }
 
@@ -71,14 +68,18 @@ func TestQuestions(t *testing.T) {
 	conn := netip.MustParseAddr("127.0.0.1")
 	for name, c := range questionCases() {
 		t.Run(name, func(t *testing.T) {
-			questions, negative := questionsOf(limitRequest(c.descriptors...))
-			equal(t, "negative", negative, 0)
+			var l limits
+			if err := reading(t, limitRequest(c.descriptors...))(&l); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "negative", l.ask(), 0)
+			questions := l.questions
 			var got []asked
 			for i := range questions {
 				got = append(got, asked{*questions[i].request(conn, questions[i].hits), questions[i].of})
 			}
 			for i := range c.want {
-				c.want[i].Request.Conn = conn
+				c.want[i].Request.Conn, c.want[i].Request.Hearsay = conn, true
 			}
 			if diff := cmp.Diff(c.want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

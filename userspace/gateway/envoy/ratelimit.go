@@ -1,82 +1,105 @@
 package envoy
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	"github.com/headgate/headgate/userspace/httplimit"
 )
 
 // mostDescriptors are in a call. Each is compared with those before it.
 const mostDescriptors = 256
 
-// rateLimits is the rate limit service.
-type rateLimits struct{ *Server }
+// rateLimits returns the rate limit service.
+func (s *Server) rateLimits() *grpc.ServiceDesc {
+	desc := ratelimitv3.RateLimitService_ServiceDesc
+	desc.Methods = []grpc.MethodDesc{s.method("ShouldRateLimit", s.shouldRateLimit)}
+	return &desc
+}
 
-// ShouldRateLimit implements ratelimitv3.RateLimitServiceServer.
-func (s rateLimits) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
-	n := len(in.GetDescriptors())
+func (s *Server) shouldRateLimit(ctx context.Context, read func(any) error) (written, error) {
+	l := s.limits.Get().(*limits)
+	defer func() {
+		if l.reset() {
+			s.limits.Put(l)
+		}
+	}()
+	if err := read(l); err != nil {
+		return nil, err
+	}
+	n := len(l.descriptors)
 	if n == 0 || n > mostDescriptors {
 		return nil, s.malformed(fmt.Sprintf("a rate limit request has %d descriptors; send 1 to %d", n, mostDescriptors))
 	}
-	answer := newAnswer(n)
-	if s.concerns(in.GetDomain()) {
-		questions, negative := questionsOf(in)
-		s.refuseRefunds(negative)
-		now := s.clock()
-		asked := s.ask(questions, asker(ctx), now)
-		delay := s.fill(answer, asked)
-		for i := range asked {
-			asked[i].decision.Free(s.clock())
-		}
-		if err := s.pause(ctx, delay); err != nil {
-			return nil, err
-		}
+	var asked []question
+	if s.concerns(l.domain) {
+		s.refuseRefunds(l.ask())
+		asked = s.ask(l.questions, asker(ctx), s.clock())
+		defer s.free(asked)
+	}
+	answer := l.answer(asked, &s.options.Load().HTTP)
+	if err := s.pause(ctx, delayOf(asked)); err != nil {
+		return nil, err
 	}
 	s.counts.rateLimits.Add(1)
-	return answer.RateLimitResponse, nil
+	return answer, nil
+}
+
+// free gives back the decisions of questions.
+func (s *Server) free(asked []question) {
+	now := s.clock()
+	for i := range asked {
+		asked[i].decision.Free(now)
+	}
+}
+
+// delayOf returns how long the answer to questions waits: not at all if one is refused.
+func delayOf(asked []question) (delay time.Duration) {
+	for i := range asked {
+		d := asked[i].decision
+		if !d.Allowed {
+			return 0
+		}
+		delay = max(delay, d.Delay)
+	}
+	return delay
 }
 
 // concerns reports whether a domain is limited.
-func (s rateLimits) concerns(domain string) bool {
+func (s *Server) concerns(domain string) bool {
 	o := s.options.Load()
 	if o.Domain == "" || o.Domain == domain {
 		return true
 	}
 	s.counts.otherDomain.Add(1)
-	s.counts.sayDomain.say(s.clock(), func(missed uint64) {
+	if times, ok := s.counts.sayDomain.Now(); ok {
 		o.Log.Warn("a rate limit request is of another domain than auth.domain, and passes unlimited",
-			"domain", domain, "limited_domain", o.Domain, "not_logged", missed)
-	})
+			"domain", domain, "limited_domain", o.Domain, "times", times)
+	}
 	return false
 }
 
 // refuseRefunds counts descriptors that were to give something back.
-func (s rateLimits) refuseRefunds(n int) {
+func (s *Server) refuseRefunds(n int) {
 	if n == 0 {
 		return
 	}
 	s.counts.negative.Add(uint64(n))
-	s.counts.sayNegative.say(s.clock(), func(missed uint64) {
-		s.options.Load().Log.Warn("a descriptor has negative hits, which change nothing", "not_logged", missed)
-	})
+	if times, ok := s.counts.sayNegative.Now(); ok {
+		s.options.Load().Log.Warn("a descriptor has negative hits, which change nothing", "times", times)
+	}
 }
 
 // malformed counts a question that cannot be answered, and returns its error.
 func (s *Server) malformed(why string) error {
 	s.counts.malformed.Add(1)
-	s.counts.sayMalformed.say(s.clock(), func(missed uint64) {
-		s.options.Load().Log.Warn("a gateway's question cannot be answered", "reason", why, "not_logged", missed)
-	})
+	if times, ok := s.counts.sayMalformed.Now(); ok {
+		s.options.Load().Log.Warn("a gateway's question cannot be answered", "reason", why, "times", times)
+	}
 	return status.Error(codes.InvalidArgument, why)
 }
 
@@ -87,49 +110,4 @@ func (s *Server) pause(ctx context.Context, delay time.Duration) error {
 		s.counts.givenUp.Add(1)
 	}
 	return err
-}
-
-// answer is a response that is being made.
-type answer struct{ *ratelimitv3.RateLimitResponse }
-
-// newAnswer returns one that lets pass, with no limit for any of n descriptors.
-func newAnswer(n int) answer {
-	statuses := make([]*ratelimitv3.RateLimitResponse_DescriptorStatus, n)
-	all := make([]ratelimitv3.RateLimitResponse_DescriptorStatus, n)
-	for i := range statuses {
-		all[i].Code = ratelimitv3.RateLimitResponse_OK
-		statuses[i] = &all[i]
-	}
-	return answer{&ratelimitv3.RateLimitResponse{OverallCode: ratelimitv3.RateLimitResponse_OK, Statuses: statuses}}
-}
-
-// fill notes what was decided, and returns after what delay the answer is to be sent.
-func (s rateLimits) fill(a answer, asked []question) (delay time.Duration) {
-	o := s.options.Load().HTTP
-	f := s.newFields()
-	defer s.freeFields(f)
-	if len(asked) > 1 {
-		// Of the older families only the fields that are set last stay: those of the request that leaves least.
-		slices.SortStableFunc(asked, func(p, q question) int { return cmp.Compare(leaves(&q), leaves(&p)) })
-	}
-	for i := range asked {
-		q := &asked[i]
-		a.note(q)
-		if !q.decision.Allowed {
-			a.OverallCode = ratelimitv3.RateLimitResponse_OVER_LIMIT
-			a.refuse(q, o)
-			return 0
-		}
-		delay = max(delay, q.decision.Delay)
-		httplimit.Fields(f.header, q.decision, o)
-	}
-	a.ResponseHeadersToAdd = plain(f.header)
-	return delay
-}
-
-// refuse makes the answer a refusal with the proxy's fields and body, but for the status, which is Envoy's.
-func (a answer) refuse(q *question, o httplimit.Options) {
-	q.decision.Status = http.StatusTooManyRequests
-	_, h, body := httplimit.Answer(q.decision, strings.Join(q.Header["Accept"], ","), o)
-	a.ResponseHeadersToAdd, a.RawBody = plain(h), body
 }

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
-	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -33,7 +31,8 @@ type Server struct {
 	grpc    *grpc.Server
 	health  *health.Server
 	counts  counts
-	fields  sync.Pool // of *fields
+	checks  sync.Pool // of *check
+	limits  sync.Pool // of *limits
 
 	closing context.Context // ends when Shutdown begins
 	close   context.CancelFunc
@@ -42,14 +41,17 @@ type Server struct {
 // NewServer returns a server that decides by rules.
 func NewServer(rules Rules, o Options) *Server {
 	s := &Server{rules: rules, clock: o.HTTP.Clock, health: health.NewServer()}
+	s.checks.New = func() any { return new(check) }
+	s.limits.New = func() any { return new(limits) }
 	if s.clock == nil {
 		s.clock = ownClock()
 	}
 	s.Replace(o)
 	s.closing, s.close = context.WithCancel(context.Background())
-	s.grpc = grpc.NewServer(append(bounds(), grpc.InTapHandle(s.admit), grpc.StreamInterceptor(s.untilClosing))...)
-	authv3.RegisterAuthorizationServer(s.grpc, authorization{s})
-	ratelimitv3.RegisterRateLimitServiceServer(s.grpc, rateLimits{s})
+	s.grpc = grpc.NewServer(append(bounds(), grpc.InTapHandle(s.admit), grpc.ForceServerCodecV2(newCodec()),
+		grpc.UnaryInterceptor(s.surviving), grpc.StreamInterceptor(s.untilClosing))...)
+	s.grpc.RegisterService(s.authorization(), nil)
+	s.grpc.RegisterService(s.rateLimits(), nil)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	for name := range s.grpc.GetServiceInfo() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
@@ -92,7 +94,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // untilClosing ends streams, which are those of who watches the server's health, when Shutdown begins: they
 // would not end by themselves.
-func (s *Server) untilClosing(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (s *Server) untilClosing(srv any, stream grpc.ServerStream, about *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	defer s.survive(about.FullMethod, &err)
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()

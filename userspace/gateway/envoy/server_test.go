@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -57,43 +55,6 @@ func TestUnixMayAsk(t *testing.T) {
 		t.Error(err)
 	}
 	equal(t, "conn", conn, netip.Addr{})
-}
-
-func TestIsGateway(t *testing.T) {
-	gateways := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}
-	for _, c := range []struct {
-		addr net.Addr
-		want bool
-	}{
-		{&net.TCPAddr{IP: net.ParseIP("127.0.0.1")}, true},
-		{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 9).To4(), Port: 1}, true},
-		{&net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Zone: "eth0"}, true},
-		{&net.TCPAddr{IP: net.ParseIP("::1")}, false},
-		{told("192.0.2.1:80"), false},
-		{told("[2001:db8::2]:80"), true},
-		{told("::ffff:127.0.0.1"), true},
-		{told(""), false},
-		{nil, false},
-	} {
-		equal(t, "", isGateway(gateways, address(c.addr)), c.want)
-	}
-}
-
-// told is an address as some listeners have it.
-type told string
-
-func (told) Network() string  { return "tcp" }
-func (a told) String() string { return string(a) }
-
-// What is said at most once in a while tells how often it was not.
-func TestSeldom(t *testing.T) {
-	var s seldom
-	var said []uint64
-	for _, now := range []time.Duration{0, 1, quiet - 1, quiet, quiet + 1, 3 * quiet} {
-		s.say(now, func(missed uint64) { said = append(said, missed) })
-	}
-	equal(t, "times", len(said), 3)
-	equal(t, "missed", [3]uint64(said), [3]uint64{0, 2, 1})
 }
 
 // The health service knows both services, until the server ends.

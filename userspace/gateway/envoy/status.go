@@ -7,28 +7,38 @@ import (
 	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
-	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/headgate/headgate/userspace/httplimit"
 	"github.com/headgate/headgate/userspace/rate"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
-// note sets the statuses of the descriptors of q.
-func (a answer) note(q *question) {
-	strictest := httplimit.Strictest(q.decision)
-	for _, i := range q.of {
-		s := a.Statuses[i]
-		if !q.decision.Allowed {
-			s.Code = ratelimitv3.RateLimitResponse_OVER_LIMIT
-		}
-		if strictest == nil {
-			continue
-		}
-		s.CurrentLimit = limitOf(strictest)
-		s.LimitRemaining = uint32(min(strictest.Result.Remaining, math.MaxUint32))
-		s.DurationUntilReset = durationpb.New(strictest.Result.ResetAfter)
+// appendStatus appends the status of a descriptor of question q; nil is one that nothing was asked about.
+func appendStatus(b []byte, number protowire.Number, q *question) []byte {
+	b, at := begin(b, number)
+	code := ratelimitv3.RateLimitResponse_OK
+	if q != nil && !q.decision.Allowed {
+		code = ratelimitv3.RateLimitResponse_OVER_LIMIT
 	}
+	b = appendVarint(b, 1, uint64(code))
+	if q != nil {
+		b = appendLimit(b, httplimit.Strictest(q.decision))
+	}
+	return end(b, at)
+}
+
+// appendLimit appends what a status says of a limit; nil is none.
+func appendLimit(b []byte, a *ruleset.Applied) []byte {
+	if a == nil {
+		return b
+	}
+	b = appendRate(b, 2, a)
+	b = appendVarint(b, 3, min(a.Result.Remaining, math.MaxUint32))
+	b, at := begin(b, 4)
+	b = appendVarint(b, 1, uint64(a.Result.ResetAfter/time.Second))
+	b = appendVarint(b, 2, uint64(a.Result.ResetAfter%time.Second))
+	return end(b, at)
 }
 
 // leaves returns how much a request leaves; the most there is if no limit is asked about it.
@@ -39,14 +49,18 @@ func leaves(q *question) uint64 {
 	return math.MaxUint64
 }
 
-// limitOf returns the rate of a limit, and nil if the protocol has no words for it, as for requests at a time.
-func limitOf(a *ruleset.Applied) *ratelimitv3.RateLimitResponse_RateLimit {
+// appendRate appends the rate of a limit; nothing if the protocol has no words for it, as for requests at a time.
+func appendRate(b []byte, number protowire.Number, a *ruleset.Applied) []byte {
 	count, per := quotaOf(a.Quota)
 	unit := unitOf(per)
 	if unit == ratelimitv3.RateLimitResponse_RateLimit_UNKNOWN || count > math.MaxUint32 {
-		return nil
+		return b
 	}
-	return &ratelimitv3.RateLimitResponse_RateLimit{Name: a.Zone, RequestsPerUnit: uint32(count), Unit: unit}
+	b, at := begin(b, number)
+	b = appendVarint(b, 1, count)
+	b = appendVarint(b, 2, uint64(unit))
+	b = appendString(b, 3, a.Zone)
+	return end(b, at)
 }
 
 // quotaOf reads a quota that was read before; per is 0 for none. What most are written as, 10r/s, is not worth the exact

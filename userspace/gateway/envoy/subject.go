@@ -1,11 +1,9 @@
 package envoy
 
 import (
-	"net/http"
+	"maps"
 	"net/netip"
 	"slices"
-
-	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 
 	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/ruleset"
@@ -17,13 +15,13 @@ type subject struct {
 	network netip.Prefix // that the peer is in, where Peer is not known
 }
 
-// describe returns what a descriptor tells. Of a key that occurs more than once, the first value counts.
-func describe(d *commonv3.RateLimitDescriptor) subject {
-	f := fields{header: http.Header{}}
-	s := subject{Request: ruleset.Request{Header: f.header}}
-	for _, e := range d.GetEntries() {
-		s.add(&f, e.GetKey(), e.GetValue())
+// describe returns what the entries of a descriptor tell. Of a key that occurs more than once, the first value counts.
+func describe(entries []pair) (s subject) {
+	var f fields
+	for i := range entries {
+		s.add(&f, entries[i].key, entries[i].value)
 	}
+	s.Header = f.header
 	return s
 }
 
@@ -66,9 +64,10 @@ func (s *subject) join(t *subject) bool {
 		s.Path, s.RawQuery = t.Path, t.RawQuery
 	}
 	s.Method, s.Host = orElse(s.Method, t.Method), orElse(s.Host, t.Host)
-	for name, values := range t.Header {
-		s.Header[name] = values
+	if s.Header == nil {
+		s.Header = t.Header
 	}
+	maps.Copy(s.Header, t.Header)
 	return true
 }
 
@@ -105,6 +104,7 @@ func (s *subject) request(conn netip.Addr, units uint64) *ruleset.Request {
 		s.Peer = s.network.Addr()
 	}
 	s.Conn, s.Units = conn, units
+	s.Hearsay = true // Envoy takes remote_address from X-Forwarded-For where it is told to
 	return &s.Request
 }
 
