@@ -29,6 +29,9 @@ func namesOf() [3][4]string {
 // none, since a body that it did not ask for tells it more than none.
 func negotiate(accept string) mediaType {
 	best, most := problemJSON, 0
+	if accept == "" || accept == "*/*" { // as of most programs
+		return best
+	}
 	for t, q := range qualities(accept) {
 		if q > most {
 			best, most = mediaType(t), q

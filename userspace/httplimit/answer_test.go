@@ -55,10 +55,11 @@ func TestFrontsAnswerAsMiddleware(t *testing.T) {
 
 // answered returns what a front makes of d.
 func answered(d *ruleset.Decision, accept string, o Options) (int, http.Header, []byte) {
-	if !d.Allowed {
-		return Answer(d, accept, o)
-	}
 	h := http.Header{}
+	if !d.Allowed {
+		status, body := Answer(h, nil, d, accept, o)
+		return status, h, body
+	}
 	Fields(h, d, o)
 	return http.StatusOK, h, nil
 }

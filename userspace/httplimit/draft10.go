@@ -1,31 +1,41 @@
 package httplimit
 
 import (
-	"net/http"
 	"strconv"
 
 	"github.com/headgate/headgate/userspace/limit"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
-// setDraft10 sets the fields of draft-ietf-httpapi-ratelimit-headers-10: two lists of structured fields (RFC 9651)
+// The names of the fields of draft-ietf-httpapi-ratelimit-headers-10, canonical.
+const (
+	draft10Policy = "Ratelimit-Policy"
+	draft10State  = "Ratelimit"
+)
+
+// isList reports whether there may be several values of a field: middleware further out has its own limits.
+func isList(name string) bool { return name == draft10Policy || name == draft10State }
+
+// draft10 adds the fields of draft-ietf-httpapi-ratelimit-headers-10: two lists of structured fields (RFC 9651)
 // with an item for each limit. Later drafts have other names, so it is a family of its own.
-//
-// It adds to lists that are there: middleware further out has its own limits.
-func setDraft10(h http.Header, d *ruleset.Decision) {
-	var room [2][128]byte // for some limits, without allocation
-	policies, states := room[0][:0], room[1][:0]
+func (f *fields) draft10(text []byte, d *ruleset.Decision) []byte {
+	from := len(text)
 	for i := range d.Limits {
-		if a := &d.Limits[i]; isShown(d, i) {
-			policies = appendPolicy(appendComma(policies), a)
-			states = appendState(appendComma(states), d, a)
+		if isShown(d, i) {
+			text = appendPolicy(appendComma(text, from), &d.Limits[i])
 		}
 	}
-	if len(policies) == 0 {
-		return
+	if len(text) == from {
+		return text
 	}
-	h.Add("Ratelimit-Policy", string(policies))
-	h.Add("Ratelimit", string(states))
+	f.end(draft10Policy, text)
+	from = len(text)
+	for i := range d.Limits {
+		if isShown(d, i) {
+			text = appendState(appendComma(text, from), d, &d.Limits[i])
+		}
+	}
+	return f.end(draft10State, text)
 }
 
 // isShown reports whether limit i is enforced and no other of the same zone says it better.
@@ -51,7 +61,7 @@ func appendPolicy(b []byte, a *ruleset.Applied) []byte {
 	b = appendString(b, a.Zone)
 	b = appendInteger(append(b, ";q="...), a.Result.Limit)
 	switch {
-	case isSlots(*a):
+	case isSlots(a):
 		b = append(b, `;qu="concurrent-requests"`...)
 	case a.Window > 0:
 		b = appendInteger(append(b, ";w="...), seconds(a.Window))
@@ -66,14 +76,15 @@ func appendState(b []byte, d *ruleset.Decision, a *ruleset.Applied) []byte {
 	b = appendInteger(append(b, ";r="...), a.Result.Remaining)
 	more := seconds(a.Result.NextAfter)
 	refused := !d.Allowed && d.RetryAfter != limit.Never
-	if isSlots(*a) || refused && more > retrySeconds(d) {
+	if isSlots(a) || refused && more > retrySeconds(d) {
 		return b
 	}
 	return appendInteger(append(b, ";t="...), more)
 }
 
-func appendComma(b []byte) []byte {
-	if len(b) > 0 {
+// appendComma appends what is between the items of the list that begins at from.
+func appendComma(b []byte, from int) []byte {
+	if len(b) > from {
 		b = append(b, ", "...)
 	}
 	return b

@@ -17,40 +17,70 @@ const unknownWindow time.Duration = -1
 // the request passes and o.OnlyRejected leaves them out, and in a refusal Retry-After and Cache-Control. It is
 // for fronts that are no http.Handler; the middleware sets the same. Draft10's lists are added to those that h has.
 func Fields(h http.Header, d *ruleset.Decision, o Options) {
-	if d.Allowed {
-		if !o.OnlyRejected {
-			setLimits(h, d, o.Headers)
-		}
+	if d.Allowed && o.OnlyRejected {
 		return
 	}
-	h["Cache-Control"] = []string{"no-store"}
-	if text, ok := retryAfter(d); ok {
-		h["Retry-After"] = []string{text}
+	var room [256]byte // for some limits, without allocation
+	var f fields
+	text := room[:0]
+	if !d.Allowed {
+		text = f.end("Cache-Control", append(text, "no-store"...))
+		if d.RetryAfter != limit.Never {
+			text = f.end("Retry-After", appendInteger(text, retrySeconds(d)))
+		}
 	}
-	setLimits(h, d, o.Headers)
+	f.setIn(h, f.limits(text, d, o.Headers))
 }
 
-// setLimits sets the fields of a family; of draft10 for one that is not known.
-func setLimits(h http.Header, d *ruleset.Decision, style config.HeaderStyle) {
+// limits adds the fields of a family to text; of draft10 for one that is not known.
+func (f *fields) limits(text []byte, d *ruleset.Decision, style config.HeaderStyle) []byte {
 	switch style {
 	case config.HeadersPolli:
-		setThree(h, d, three{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"})
+		return f.three(text, d, three{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"})
 	case config.HeadersXRateLimit:
-		setThree(h, d, three{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"})
+		return f.three(text, d, three{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"})
 	case config.HeadersXRate:
-		setThree(h, d, three{"X-Rate-Limit-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"})
+		return f.three(text, d, three{"X-Rate-Limit-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"})
 	case config.HeadersOff:
+		return text
 	default:
-		setDraft10(h, d)
+		return f.draft10(text, d)
 	}
 }
 
-// retryAfter returns the value of the Retry-After field of a refusal, and false if no waiting helps.
-func retryAfter(d *ruleset.Decision) (string, bool) {
-	if d.RetryAfter == limit.Never {
-		return "", false
+// fields are written into one text before they are set: values are views of it, and lists of one array. Each as a string and a
+// list of its own would be what a refusal costs most for.
+type fields struct {
+	names [mostFields]string // canonical
+	ends  [mostFields]int    // of their values in text
+	n     int
+}
+
+// mostFields is how many there are: Cache-Control, Retry-After and three about a limit.
+const mostFields = 5
+
+// end makes what was appended to the text since the last call the value of a field. It returns text.
+func (f *fields) end(name string, text []byte) []byte {
+	f.names[f.n], f.ends[f.n] = name, len(text)
+	f.n++
+	return text
+}
+
+// setIn sets the fields of a text in h. Lists get one value more.
+func (f *fields) setIn(h http.Header, text []byte) {
+	if f.n == 0 {
+		return
 	}
-	return integer(retrySeconds(d)), true
+	all, values, from := string(text), make([]string, f.n), 0
+	for i, name := range f.names[:f.n] {
+		values[i] = all[from:f.ends[i]]
+		from = f.ends[i]
+		if before := h[name]; len(before) > 0 && isList(name) {
+			h[name] = append(before, values[i])
+			continue
+		}
+		h[name] = values[i : i+1 : i+1] // who appends gets another array
+	}
 }
 
 func retrySeconds(d *ruleset.Decision) uint64 { return max(1, seconds(d.RetryAfter)) }
@@ -65,7 +95,5 @@ func seconds(d time.Duration) uint64 {
 
 // mostInteger is the largest integer of a structured field (RFC 9651, section 3.3.1).
 const mostInteger = 999_999_999_999_999
-
-func integer(n uint64) string { return strconv.FormatUint(min(n, mostInteger), 10) }
 
 func appendInteger(b []byte, n uint64) []byte { return strconv.AppendUint(b, min(n, mostInteger), 10) }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -20,10 +19,17 @@ type hold struct {
 }
 
 // holds reports whether something has to be given back after d.
-func holds(d *ruleset.Decision) bool { return slices.ContainsFunc(d.Limits, isSlots) }
+func holds(d *ruleset.Decision) bool {
+	for i := range d.Limits {
+		if isSlots(&d.Limits[i]) {
+			return true
+		}
+	}
+	return false
+}
 
 // isSlots reports whether a limits requests at a time.
-func isSlots(a ruleset.Applied) bool { return a.Window == 0 }
+func isSlots(a *ruleset.Applied) bool { return a.Window == 0 }
 
 func newHold(release func()) *hold { return &hold{release: sync.OnceFunc(release)} }
 

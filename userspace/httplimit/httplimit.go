@@ -32,14 +32,17 @@ type Options struct {
 // http.StripPrefix it is the one that the client sent. Where something has told http.Request.RemoteAddr,
 // as the PROXY protocol does, clientip.WithConn in the connection's context says who the connection is from.
 func New(rules ruleset.Decider, o Options) func(http.Handler) http.Handler {
-	return middleware(ruleDecider{rules}, o)
+	return middleware(&ruleDecider{rules: rules}, o)
 }
 
-// decider decides about requests. The second result is called once: when the response has ended if
+// decider decides about requests. The second result is freed once: when the response has ended if
 // the decision holds something, otherwise when it is no longer read.
 type decider interface {
-	decide(r *http.Request, now time.Duration) (*ruleset.Decision, func(now time.Duration))
+	decide(r *http.Request, now time.Duration) (*ruleset.Decision, freer)
 }
+
+// freer is what a request is charged only while it is under way.
+type freer interface{ Free(now time.Duration) }
 
 // limited is the middleware around one handler.
 type limited struct {
@@ -53,7 +56,7 @@ func middleware(d decider, o Options) func(http.Handler) http.Handler {
 		o.Clock = sinceStart
 	}
 	if o.Reject == nil {
-		o.Reject = writeRejection
+		o.Reject = new(rejecter).reject
 	}
 	return func(next http.Handler) http.Handler {
 		return &limited{decider: d, next: next, Options: o}
@@ -62,23 +65,31 @@ func middleware(d decider, o Options) func(http.Handler) http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d, release := l.decide(r, l.Clock())
-	free := func() { release(l.Clock()) }
+	now := l.Clock()
+	d, held := l.decide(r, now)
 	Fields(w.Header(), d, l.Options)
+	switch {
+	case holds(d):
+		l.serveHeld(w, r, d, held)
+	case d.Allowed:
+		delay := d.Delay
+		held.Free(now)
+		l.pass(w, r, delay)
+	default:
+		defer held.Free(now)
+		l.Reject(w, r, d)
+	}
+}
+
+// serveHeld serves a request that holds something, or would if it were not refused.
+func (l *limited) serveHeld(w http.ResponseWriter, r *http.Request, d *ruleset.Decision, held freer) {
+	h := newHold(func() { held.Free(l.Clock()) })
+	defer h.handlerEnded()
 	if !d.Allowed {
-		defer free()
 		l.Reject(w, r, d)
 		return
 	}
-	delay := d.Delay
-	if !holds(d) {
-		free()
-		l.pass(w, r, delay)
-		return
-	}
-	h := newHold(free)
-	defer h.handlerEnded()
-	l.pass(h.follow(w), r, delay)
+	l.pass(h.follow(w), r, d.Delay)
 }
 
 // pass calls the next handler after delay, if the request lives that long.

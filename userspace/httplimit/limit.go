@@ -60,20 +60,34 @@ type keyDecider[K comparable] struct {
 	slots   bool // what is charged is held only while the request is under way
 }
 
-func (k keyDecider[K]) decide(r *http.Request, now time.Duration) (*ruleset.Decision, func(time.Duration)) {
+func (k keyDecider[K]) decide(r *http.Request, now time.Duration) (*ruleset.Decision, freer) {
 	key, ok := k.key(r)
 	if !ok {
-		return &ruleset.Decision{Allowed: true}, holdsNothing
+		return &ruleset.Decision{Allowed: true}, nothing{}
 	}
 	result := k.limiter.Take(key, 1, now)
 	d := k.decision(result)
 	if !k.slots || !result.Allowed {
-		return d, holdsNothing
+		return d, nothing{}
 	}
-	return d, func(now time.Duration) { k.limiter.Refund(key, result, now) }
+	return d, &place[K]{k.limiter, key, result}
 }
 
-func holdsNothing(time.Duration) {}
+// nothing is what most requests hold.
+type nothing struct{}
+
+// Free implements freer.
+func (nothing) Free(time.Duration) {}
+
+// place is one that a request holds.
+type place[K comparable] struct {
+	limiter keyed.Limiter[K]
+	key     K
+	result  limit.Result
+}
+
+// Free implements freer.
+func (p *place[K]) Free(now time.Duration) { p.limiter.Refund(p.key, p.result, now) }
 
 // decision is that of a set whose only rule has the limit that gave r.
 func (k keyDecider[K]) decision(r limit.Result) *ruleset.Decision {

@@ -8,30 +8,28 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/headgate/headgate/userspace/limit"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
-// problem is the body of a refusal, as an object of RFC 9457. Types, titles and the member violated-policies are those of
+// problem is the body of a refusal, as an object of RFC 9457, but for the names of the limits. Types and titles are those of
 // draft-ietf-httpapi-ratelimit-headers-10.
 type problem struct {
-	Type     string   `json:"type"`
-	Title    string   `json:"title"`
-	Status   int      `json:"status"`
-	Detail   string   `json:"detail"`
-	Violated []string `json:"violated-policies"`
+	Type, Title string
+	Status      int
+	Detail      string
 }
 
 const problemTypes = "https://iana.org/assignments/http-problem-types#"
 
 func problemOf(d *ruleset.Decision) problem {
 	p := problem{
-		Type:     problemTypes + "quota-exceeded",
-		Title:    "Request cannot be satisfied as assigned quota has been exceeded",
-		Status:   d.Status,
-		Detail:   detail(d),
-		Violated: violated(d),
+		Type:   problemTypes + "quota-exceeded",
+		Title:  "Request cannot be satisfied as assigned quota has been exceeded",
+		Status: d.Status,
+		Detail: detail(d),
 	}
 	if d.Status >= 500 {
 		p.Type = problemTypes + "temporary-reduced-capacity"
@@ -40,10 +38,10 @@ func problemOf(d *ruleset.Decision) problem {
 	return p
 }
 
-// violated returns the names of the limits that refused, each once, in order.
-func violated(d *ruleset.Decision) []string {
-	names := []string{}
-	for _, a := range d.Limits {
+// violated appends to names those of the limits that refused, each once, in order.
+func violated(d *ruleset.Decision, names []string) []string {
+	for i := range d.Limits {
+		a := &d.Limits[i]
 		name := policyName(a.Zone)
 		if !a.DryRun && !a.Result.Allowed && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -54,41 +52,51 @@ func violated(d *ruleset.Decision) []string {
 
 // detail says what a person can do.
 func detail(d *ruleset.Decision) string {
-	name := strconv.Quote(policyName(d.Zone))
+	var room [160]byte
+	b := room[:0]
 	if d.RetryAfter == limit.Never {
-		return "The request is larger than limit " + name + " allows at once. Trying again does not help."
+		b = strconv.AppendQuote(append(b, "The request is larger than limit "...), policyName(d.Zone))
+		return string(append(b, " allows at once. Trying again does not help."...))
 	}
-	unit := " seconds."
+	b = strconv.AppendQuote(append(b, "Limit "...), policyName(d.Zone))
+	b = strconv.AppendUint(append(b, " is used up. Try again in "...), retrySeconds(d), 10)
 	if retrySeconds(d) == 1 {
-		unit = " second."
+		return string(append(b, " second."...))
 	}
-	return "Limit " + name + " is used up. Try again in " + strconv.FormatUint(retrySeconds(d), 10) + unit
+	return string(append(b, " seconds."...))
 }
 
-// Answer returns what a refused request is answered with: what Fields sets, and a body in the media type
+// Answer returns what a refused request is answered with. It sets in h what Fields does and what is said of the body, but no
+// Content-Length, and appends to dst a body in the media type
 // that accept, the request's Accept field, likes best (several lines of it joined by commas). It is for fronts
-// that are no http.Handler; the middleware answers the same, unless it has an o.Reject, which is not looked at here. The header has
-// no Content-Length; d is not kept.
-func Answer(d *ruleset.Decision, accept string, o Options) (status int, header http.Header, body []byte) {
-	header = make(http.Header, 8)
-	Fields(header, d, o)
-	body = describe(header, d, accept)
-	return d.Status, header, body
+// that are no http.Handler; the middleware answers the same, unless it has an o.Reject, which is not looked at here. d is not kept.
+func Answer(h http.Header, dst []byte, d *ruleset.Decision, accept string, o Options) (status int, body []byte) {
+	Fields(h, d, o)
+	return d.Status, describe(h, d, accept, dst)
 }
 
-// describe returns the body of a refusal, and sets in h what is said of a body.
-func describe(h http.Header, d *ruleset.Decision, accept string) []byte {
-	contentType, body := rejection(problemOf(d), negotiate(accept))
-	h["Content-Type"] = []string{contentType}
-	h["X-Content-Type-Options"] = []string{"nosniff"}
+// describe appends the body of a refusal to dst, and sets in h what is said of a body.
+func describe(h http.Header, d *ruleset.Decision, accept string, dst []byte) []byte {
+	var names [4]string // mostly enough
+	contentType, body := rejection(problemOf(d), violated(d, names[:0]), negotiate(accept), dst)
+	values := []string{contentType, "nosniff"}
+	h["Content-Type"], h["X-Content-Type-Options"] = values[:1:1], values[1:]
 	return body
 }
 
-// writeRejection answers a refused request in the media type that it asks for.
-func writeRejection(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
+// rejecter answers refused requests in the media type that they ask for.
+type rejecter struct{ bodies sync.Pool } // of *[]byte, since floods are of refusals
+
+func (p *rejecter) reject(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
+	room, ok := p.bodies.Get().(*[]byte)
+	if !ok {
+		room = new(make([]byte, 0, 512))
+	}
+	defer p.bodies.Put(room)
 	h := w.Header()
-	body := describe(h, d, strings.Join(r.Header["Accept"], ","))
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	body := describe(h, d, strings.Join(r.Header["Accept"], ","), (*room)[:0])
+	*room = body
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(d.Status)
 	if r.Method != http.MethodHead {
 		// An error is that the client left, which is its own affair.
@@ -96,28 +104,29 @@ func writeRejection(w http.ResponseWriter, r *http.Request, d *ruleset.Decision)
 	}
 }
 
-func rejection(p problem, t mediaType) (contentType string, body []byte) {
+// rejection appends a body to dst. What a machine is told, it is also told by whose limits.
+func rejection(p problem, violated []string, t mediaType, dst []byte) (contentType string, body []byte) {
 	switch t {
 	case plainText:
-		return "text/plain; charset=utf-8", fmt.Appendf(nil, "%s\n\n%s\n", heading(p), p.Detail)
+		return "text/plain; charset=utf-8", fmt.Appendf(dst, "%s\n\n%s\n", heading(p), p.Detail)
 	case htmlText:
 		title, text := html.EscapeString(heading(p)), html.EscapeString(p.Detail)
-		return "text/html; charset=utf-8", fmt.Appendf(nil,
+		return "text/html; charset=utf-8", fmt.Appendf(dst,
 			"<!doctype html>\n<html lang=\"en\">\n<title>%s</title>\n<h1>%s</h1>\n<p>%s</p>\n</html>\n", title, title, text)
 	default:
-		return "application/problem+json", p.json()
+		return "application/problem+json", p.appendJSON(dst, violated)
 	}
 }
 
-// json returns p as encoding/json writes it, with a line's end. A flood of refusals is when it counts that reflection is slow.
-func (p *problem) json() []byte {
-	b := make([]byte, 0, 512)
-	b = appendText(append(b, `{"type":`...), p.Type)
-	b = appendText(append(b, `,"title":`...), p.Title)
-	b = strconv.AppendInt(append(b, `,"status":`...), int64(p.Status), 10)
+// appendJSON appends p and its member violated-policies, also of the draft, as encoding/json writes it, with a line's end. A
+// flood of refusals is when it counts that reflection is slow.
+func (p *problem) appendJSON(b []byte, violated []string) []byte {
+	b = append(append(b, `{"type":"`...), p.Type...) // neither this nor the title has what would have to be escaped
+	b = append(append(b, `","title":"`...), p.Title...)
+	b = strconv.AppendInt(append(b, `","status":`...), int64(p.Status), 10)
 	b = appendText(append(b, `,"detail":`...), p.Detail)
 	b = append(b, `,"violated-policies":[`...)
-	for i, name := range p.Violated {
+	for i, name := range violated {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -128,23 +137,22 @@ func (p *problem) json() []byte {
 
 // appendText appends a JSON string. Names in a configuration, and what is said of them, are printable ASCII.
 func appendText(b []byte, text string) []byte {
-	start := len(b)
+	start, written := len(b), 0
 	b = append(b, '"')
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c == '"':
-			b = append(b, '\\', c)
+			b = append(append(b, text[written:i]...), '\\')
+			written = i
 		case c < ' ' || c > '~' || c == '\\' || c == '<' || c == '>' || c == '&':
 			quoted, err := json.Marshal(text)
 			if err != nil { // not of a string
 				quoted = []byte(`""`)
 			}
 			return append(b[:start], quoted...)
-		default:
-			b = append(b, c)
 		}
 	}
-	return append(b, '"')
+	return append(append(b, text[written:]...), '"')
 }
 
 // heading returns the status as a text: 429 Too Many Requests.

@@ -15,12 +15,12 @@ import (
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
-// rejected returns what writeRejection answers.
+// rejected returns what is answered.
 func rejected(method, accept string, d *ruleset.Decision) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, "/", nil)
 	r.Header.Set("Accept", accept)
-	writeRejection(w, r, d)
+	new(rejecter).reject(w, r, d)
 	return w
 }
 
@@ -36,22 +36,22 @@ func TestProblem(t *testing.T) {
 		name   string
 		status int
 		retry  time.Duration
-		want   problem
+		want   object
 	}{
-		{"429", 429, 3 * time.Second, problem{types + "quota-exceeded", exceeded, 429,
+		{"429", 429, 3 * time.Second, object{types + "quota-exceeded", exceeded, 429,
 			`Limit "perip" is used up. Try again in 3 seconds.`, []string{"perip", "default"}}},
-		{"one second", 429, 1, problem{types + "quota-exceeded", exceeded, 429,
+		{"one second", 429, 1, object{types + "quota-exceeded", exceeded, 429,
 			`Limit "perip" is used up. Try again in 1 second.`, []string{"perip", "default"}}},
-		{"never", 403, limit.Never, problem{types + "quota-exceeded", exceeded, 403,
+		{"never", 403, limit.Never, object{types + "quota-exceeded", exceeded, 403,
 			`The request is larger than limit "perip" allows at once. Trying again does not help.`, []string{"perip", "default"}}},
-		{"503", 503, 3 * time.Second, problem{types + "temporary-reduced-capacity", reduced, 503,
+		{"503", 503, 3 * time.Second, object{types + "temporary-reduced-capacity", reduced, 503,
 			`Limit "perip" is used up. Try again in 3 seconds.`, []string{"perip", "default"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := refusal(c.retry, both...)
 			d.Status = c.status
 			w := rejected(http.MethodGet, "*/*", d)
-			var got problem
+			var got object
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package httplimit
 import (
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/headgate/headgate/userspace/clientip"
@@ -10,10 +11,17 @@ import (
 )
 
 // ruleDecider decides by the rules of a configuration.
-type ruleDecider struct{ rules ruleset.Decider }
+type ruleDecider struct {
+	rules    ruleset.Decider
+	requests sync.Pool // of *ruleset.Request, of which nobody keeps anything
+}
 
-func (s ruleDecider) decide(r *http.Request, now time.Duration) (*ruleset.Decision, func(time.Duration)) {
-	d := s.rules.Decide(&ruleset.Request{
+func (s *ruleDecider) decide(r *http.Request, now time.Duration) (*ruleset.Decision, freer) {
+	request, ok := s.requests.Get().(*ruleset.Request)
+	if !ok {
+		request = new(ruleset.Request)
+	}
+	*request = ruleset.Request{
 		Peer:     peer(r),
 		Conn:     clientip.Conn(r.Context()),
 		Method:   r.Method,
@@ -21,8 +29,11 @@ func (s ruleDecider) decide(r *http.Request, now time.Duration) (*ruleset.Decisi
 		Path:     r.URL.Path,
 		RawQuery: r.URL.RawQuery,
 		Header:   r.Header,
-	}, now)
-	return d, d.Free
+	}
+	d := s.rules.Decide(request, now)
+	*request = ruleset.Request{}
+	s.requests.Put(request)
+	return d, d
 }
 
 // peer returns the address of the TCP peer, invalid if there is none.

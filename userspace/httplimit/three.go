@@ -1,22 +1,18 @@
 package httplimit
 
-import (
-	"net/http"
-
-	"github.com/headgate/headgate/userspace/ruleset"
-)
+import "github.com/headgate/headgate/userspace/ruleset"
 
 // three is one of the older families: the canonical names of three fields about one limit.
 type three struct{ limit, remaining, reset string }
 
-func setThree(h http.Header, d *ruleset.Decision, t three) {
+func (f *fields) three(text []byte, d *ruleset.Decision, t three) []byte {
 	a := Strictest(d)
 	if a == nil {
-		return
+		return text
 	}
-	h[t.limit] = []string{integer(a.Result.Limit)}
-	h[t.remaining] = []string{integer(a.Result.Remaining)}
-	h[t.reset] = []string{integer(moreAfter(d, a))}
+	text = f.end(t.limit, appendInteger(text, a.Result.Limit))
+	text = f.end(t.remaining, appendInteger(text, a.Result.Remaining))
+	return f.end(t.reset, appendInteger(text, moreAfter(d, a)))
 }
 
 // Strictest returns the limit that leaves least, of equal ones that which takes longer to leave more; nil if no

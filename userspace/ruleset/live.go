@@ -29,7 +29,11 @@ import (
 type Live struct {
 	set atomic.Pointer[Set]
 
-	mu     sync.Mutex // of Replace, and of what reads more than the set
+	// replacing is held from when rules are made that take the place of others until they have or are dropped. It is
+	// taken before mu.
+	replacing sync.Mutex
+
+	mu     sync.Mutex // of Commit, and of what reads more than the set
 	config config.HTTP
 }
 
@@ -78,15 +82,49 @@ func (l *Live) Config() config.HTTP {
 // Replace makes the rules those of h at now, or changes nothing and returns an error, as New does. now is as for Decide. Requests that come after it has
 // returned are decided by h. Nothing of h may be changed afterwards.
 func (l *Live) Replace(h config.HTTP, now time.Duration) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := l.set.Load()
-	next, err := newSet(h, 0, was)
+	next, err := l.Prepare(h)
 	if err != nil {
 		return err
 	}
-	l.set.Store(next)
-	l.config = h
-	next.settle(was, now)
+	next.Commit(now)
 	return nil
+}
+
+// Prepare makes the rules of h beside those in force and changes nothing yet, or returns an error, as New does. What it
+// returns is to be committed or dropped: until then others who prepare or replace wait. Nothing of h may be changed afterwards.
+func (l *Live) Prepare(h config.HTTP) (*Next, error) {
+	l.replacing.Lock()
+	was := l.set.Load()
+	set, err := newSet(h, 0, was)
+	if err != nil {
+		l.replacing.Unlock()
+		return nil, err
+	}
+	return &Next{live: l, was: was, set: set, config: h}, nil
+}
+
+// Next is rules that are made, and not yet in force. It is used by one goroutine.
+type Next struct {
+	live     *Live
+	was, set *Set
+	config   config.HTTP
+}
+
+// Commit puts the rules in force at now, as Replace does. It cannot fail.
+func (n *Next) Commit(now time.Duration) {
+	l := n.live
+	defer n.Drop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.set.Store(n.set)
+	l.config = n.config
+	n.set.settle(n.was, now)
+}
+
+// Drop forgets the rules. After Commit, or a second time, it does nothing.
+func (n *Next) Drop() {
+	if n.live != nil {
+		n.live.replacing.Unlock()
+		n.live = nil
+	}
 }

@@ -14,6 +14,9 @@ type Request struct {
 	// protocol, or a gateway that asks about somebody else's request. Invalid if it is that of Peer, or not known.
 	// No rule looks at it; it is for those who see what was decided.
 	Conn netip.Addr
+	// Hearsay says that who told Peer did not say how he knows it: it may be from a field that clients can forge, or
+	// stand for a network. Requests are limited by it, but nobody's packets may be dropped for it. No rule looks at this either.
+	Hearsay bool
 	// Method, Host, Path and RawQuery are as in http.Request and its URL: the host
 	// may have a port, the path is decoded, the query is not.
 	Method, Host, Path, RawQuery string
