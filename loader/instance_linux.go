@@ -41,7 +41,7 @@ type Instance struct {
 // created says which. The caller must Close it.
 func Create(o Options) (i *Instance, created bool, err error) {
 	o = o.withDefaults()
-	if err := checkCapabilities(); err != nil {
+	if err := CheckPrivilege(); err != nil {
 		return nil, false, err
 	}
 	if err := ensureBPFFS(o.Dir, o.Notice); err != nil {
@@ -75,7 +75,7 @@ func Create(o Options) (i *Instance, created bool, err error) {
 // Open opens an instance to change it. The caller must Close it.
 func Open(o Options) (i *Instance, err error) {
 	o = o.withDefaults()
-	if err := checkCapabilities(); err != nil {
+	if err := CheckPrivilege(); err != nil {
 		return nil, err
 	}
 	if err := checkVersion(o.Dir); err != nil {
@@ -97,7 +97,7 @@ func Open(o Options) (i *Instance, err error) {
 // OpenToRead opens an instance beside whoever changes it. The caller must Close it.
 func OpenToRead(o Options) (*Instance, error) {
 	o = o.withDefaults()
-	if err := checkCapabilities(); err != nil {
+	if err := CheckPrivilege(); err != nil {
 		return nil, err
 	}
 	if err := checkOwner(o.Dir); err != nil {
@@ -182,7 +182,7 @@ func build() [sha256.Size]byte { return sha256.Sum256(bpf.Object()) }
 // that nothing fills any more.
 func Remove(o Options) error {
 	o = o.withDefaults()
-	if err := checkCapabilities(); err != nil {
+	if err := CheckPrivilege(); err != nil {
 		return err
 	}
 	own, err := ownEntries(o.Dir)
@@ -209,6 +209,9 @@ func (i *Instance) Replaced() bool {
 	}
 	return !os.SameFile(i.opened, now)
 }
+
+// Same says that both are, or were, the same instance.
+func (i *Instance) Same(other *Instance) bool { return os.SameFile(i.opened, other.opened) }
 
 func (i *Instance) linkPath(number int) string {
 	return filepath.Join(i.dir, linksDir, strconv.Itoa(number))

@@ -25,6 +25,9 @@ func errNotLinux() error {
 		ErrUnsupported, runtime.GOOS)
 }
 
+// CheckPrivilege says that it needs Linux.
+func CheckPrivilege() error { return errNotLinux() }
+
 // Create says that it needs Linux, as all functions and methods here do.
 func Create(Options) (*Instance, bool, error) { return nil, false, errNotLinux() }
 
@@ -69,6 +72,9 @@ func (*Instance) Outdated() (bool, error) { return false, errNotLinux() }
 
 // Replaced returns false.
 func (*Instance) Replaced() bool { return false }
+
+// Same returns false.
+func (*Instance) Same(*Instance) bool { return false }
 
 // Upgrade says that it needs Linux.
 func (*Instance) Upgrade() error { return errNotLinux() }

@@ -113,14 +113,15 @@ func KernelRelease() string {
 	return unix.ByteSliceToString(uts.Release[:])
 }
 
-// checkCapabilities fails early and in words where the process could not do anything. Mounting the bpf
-// file system is all that needs CAP_SYS_ADMIN, which is also all that CAP_BPF and CAP_PERFMON are.
-func checkCapabilities() error {
+// CheckPrivilege returns an ErrPrivilege, which says what to do, where the process could not do anything. Whoever lacks
+// privilege cannot tell this program from another one either. Mounting the bpf file system is all that needs
+// CAP_SYS_ADMIN, which is also all that CAP_BPF and CAP_PERFMON are.
+func CheckPrivilege() error {
 	if may(unix.CAP_NET_ADMIN) && may(unix.CAP_BPF, unix.CAP_SYS_ADMIN) {
 		return nil
 	}
 	return fmt.Errorf("%w: headgate needs CAP_BPF and CAP_NET_ADMIN to work with programs "+
-		"and interfaces; %s", ErrPrivilege, whoMay(os.Geteuid()))
+		"and interfaces, and CAP_PERFMON to load its own; %s", ErrPrivilege, whoMay(os.Geteuid()))
 }
 
 // checkMayLoad fails where the process could not load the program, which compares pointers.

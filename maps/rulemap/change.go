@@ -61,8 +61,8 @@ func (m *Map) reserve(all changes) error {
 		g.Rules4 += added4
 		g.Rules6 += added6
 		if g.Rules4 > uint64(m.v4.maxEntries()) || g.Rules6 > uint64(m.v6.maxEntries()) {
-			return fmt.Errorf("%w: %d IPv4 and %d IPv6 prefixes, of at most %d each; "+
-				"attach with a larger --max-rules, or unset some",
+			return fmt.Errorf("%w: there would be %d IPv4 and %d IPv6 prefixes, of at most %d each; `headgate unset` some, or have a "+
+				"larger table: `headgate detach --all`, and then attach with --max-rules, or start the agent with kernel.max_rules",
 				ErrFull, g.Rules4, g.Rules6, m.v4.maxEntries())
 		}
 		return nil

@@ -16,7 +16,7 @@ func TestFullTableChangesNothing(t *testing.T) {
 	lab := newLab(t, 3)
 	before := []rulemap.Rule{progtest.Block("10.0.0.1/32"), progtest.Block("10.0.0.2/32")}
 	lab.SetRules(before...)
-	err := lab.Rules.SetAll([]rulemap.Rule{
+	_, err := lab.Rules.SetAll([]rulemap.Rule{
 		progtest.Allow("10.0.0.1/32"), progtest.Block("10.0.0.3/32"), progtest.Block("10.0.0.4/32"),
 		progtest.Block("::/0"),
 	}, nil)
@@ -37,7 +37,7 @@ func TestFullTableChangesNothing(t *testing.T) {
 func TestBadLimitChangesNothing(t *testing.T) {
 	lab := newLab(t, 0)
 	bad := progtest.Limit("10.0.0.2/32", 1, progtest.Packets("1pps", 0))
-	err := lab.Rules.SetAll([]rulemap.Rule{progtest.Block("10.0.0.1/32"), bad}, nil)
+	_, err := lab.Rules.SetAll([]rulemap.Rule{progtest.Block("10.0.0.1/32"), bad}, nil)
 	if err == nil {
 		t.Error("a burst of 0 is no error")
 	}
@@ -54,7 +54,7 @@ func TestSetAllRollsBack(t *testing.T) {
 	if err := lab.Map(bpf.MapGlobals).Put(uint32(0), &bpf.Global{}); err != nil {
 		t.Fatal(err)
 	}
-	err := lab.Rules.SetAll([]rulemap.Rule{
+	_, err := lab.Rules.SetAll([]rulemap.Rule{
 		progtest.Allow("10.0.0.1/32"), progtest.Block("10.0.0.3/32"), progtest.Block("10.0.0.4/32"),
 	}, nil)
 	if err == nil {
@@ -75,7 +75,7 @@ func TestCountsTooHigh(t *testing.T) {
 			t.Fatal(err)
 		}
 		more := []rulemap.Rule{progtest.Block("10.0.0.2/32"), progtest.Block("10.0.0.3/32"), progtest.Block("::1/128")}
-		if err := lab.Rules.SetAll(more, nil); err != nil {
+		if _, err := lab.Rules.SetAll(more, nil); err != nil {
 			t.Errorf("counts of %d: %v", tooHigh, err)
 			continue
 		}

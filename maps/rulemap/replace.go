@@ -12,8 +12,7 @@ import (
 // Replaced is what a Replace did.
 type Replaced struct {
 	Written, Removed int // prefixes
-	// GaveWay is how many rules were left out, as another one holds there.
-	GaveWay int
+	Done
 
 	m   *Map
 	all changes
@@ -59,13 +58,16 @@ func (r *Replaced) Undo() error {
 func (r *Replaced) plan(origin Origin, rules iter.Seq[Rule]) (changes, error) {
 	now := r.m.now()
 	all := changes{}
+	var people allowed
 	for rule := range rules {
-		all[wire.Prefix(rule.Prefix)] = &change{}
+		rule.Prefix, rule.Origin = wire.Prefix(rule.Prefix), origin
+		all[rule.Prefix] = &change{}
+		people.add(rule)
 	}
-	if err := r.m.without(origin, all); err != nil {
+	r.Done = Done{}
+	if err := r.without(origin, all, &people, now); err != nil {
 		return nil, err
 	}
-	r.GaveWay = 0
 	for rule := range rules {
 		rule.Prefix, rule.Origin = wire.Prefix(rule.Prefix), origin
 		applied, err := rule.apply(&all[rule.Prefix].after, now)
@@ -87,15 +89,17 @@ func (r *Replaced) plan(origin Origin, rules iter.Seq[Rule]) (changes, error) {
 }
 
 // without fills in what the maps say of the prefixes of all, and adds those where there are other rules of
-// the origin. What comes after is without the origin's.
-func (m *Map) without(origin Origin, all changes) error {
-	for _, t := range []trie{m.v4, m.v6} {
+// the origin, or some to be lifted. What comes after is without those.
+func (r *Replaced) without(origin Origin, all changes, people *allowed, now uint64) error {
+	for _, t := range []trie{r.m.v4, r.m.v6} {
 		for e, err := range t.all() {
 			if err != nil {
 				return err
 			}
 			c, after := all[e.prefix], e.value
-			if stripped := strip(&after, origin); c == nil && stripped {
+			strip(&after, origin)
+			r.Lifted += people.lift(e.prefix, &after, now)
+			if c == nil && after != e.value {
 				c = &change{}
 				all[e.prefix] = c
 			}

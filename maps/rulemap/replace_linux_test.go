@@ -28,7 +28,7 @@ func TestReplace(t *testing.T) {
 	limit := fromConfig(progtest.Limit("10.0.0.0/8", 3, progtest.Packets("1pps", 5)))
 	others := []rulemap.Rule{
 		progtest.Allow("10.0.0.0/8"),
-		by(rulemap.HandDown, until(progtest.Start+9, progtest.Block("10.0.0.1/32"))),
+		by(rulemap.Fleet, until(progtest.Start+9, progtest.Block("10.0.0.1/32"))),
 		progtest.Block("2001:db8::/32"),
 	}
 	lab.SetRules(others...)

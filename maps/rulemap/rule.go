@@ -112,20 +112,21 @@ func (r Rule) apply(value *bpf.Rule, now uint64) (bool, error) {
 	return true, nil
 }
 
-// strip takes the rules of an origin out of the value of a prefix, and says whether there was one.
-func strip(value *bpf.Rule, origin Origin) bool {
-	stripped := false
+// strip takes the rules of an origin out of the value of a prefix.
+func strip(value *bpf.Rule, origin Origin) {
 	for _, action := range Actions() {
-		if value.Until[action] == 0 || Origin(value.Origin[action]) != origin {
-			continue
-		}
-		stripped = true
-		value.Until[action], value.Origin[action] = 0, 0
-		if action == Limit {
-			value.Limit, value.Rate, value.PolicyId = bpf.Limit{}, [bpf.DimensionLen]bpf.Rate{}, 0
+		if value.Until[action] != 0 && Origin(value.Origin[action]) == origin {
+			clearAction(value, action)
 		}
 	}
-	return stripped
+}
+
+// clearAction takes the rule of an action out of the value of a prefix.
+func clearAction(value *bpf.Rule, action Action) {
+	value.Until[action], value.Origin[action] = 0, 0
+	if action == Limit {
+		value.Limit, value.Rate, value.PolicyId = bpf.Limit{}, [bpf.DimensionLen]bpf.Rate{}, 0
+	}
 }
 
 // holds says whether any rule in a value holds at time now.

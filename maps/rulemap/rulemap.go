@@ -31,41 +31,72 @@ func New(rules4, rules6, globals *ebpf.Map, now func() uint64) *Map {
 	return &Map{v4: newTrie4(rules4), v6: newTrie6(rules6), globals: globals, now: now}
 }
 
-// Set adds one rule, or replaces the one of the same action at the same prefix. A prefix has at
-// most one Limit rule, so one for another policy is replaced too; see Get.
-func (m *Map) Set(rule Rule) error { return m.SetAll([]Rule{rule}, nil) }
+// ErrHeld is the error of Set where the rule gives way to one that holds at the prefix, see Rule.GivesWay.
+var ErrHeld = errors.New("nothing was changed: a rule of another origin says the same there, and for longer")
 
-// SetAll sets many rules, or none where it returns an error. A rule that gives way to another
-// one is left out. Rules that have ended are swept out where that costs little, or makes the
-// room that is missing. progress, where not nil, is told how many prefixes are written.
-func (m *Map) SetAll(rules []Rule, progress func(done int)) error {
-	_, err := m.commit(func() (changes, error) { return m.setting(rules) }, progress)
+// Done is what a change did beside what was asked for.
+type Done struct {
+	// GaveWay is how many rules were left out, as another one holds there, see Rule.GivesWay.
+	GaveWay int
+	// Lifted is how many rules of origin HandDown were removed, as people allow what they were for.
+	Lifted int
+}
+
+// Set is SetAll of one rule; it is an error that the rule gives way.
+func (m *Map) Set(rule Rule) error {
+	done, err := m.SetAll([]Rule{rule}, nil)
+	if err == nil && done.GaveWay > 0 {
+		err = ErrHeld
+	}
 	return err
 }
 
+// SetAll adds rules, or replaces those of the same action at the same prefixes, all or none where it returns an error.
+// A prefix has at most one Limit rule, so one for another policy is replaced too; see Get. An Allow rule of people lifts
+// what was handed down inside its prefix. Rules that have ended are swept out where that costs little, or makes the
+// room that is missing. progress, where not nil, is told how many prefixes are written.
+func (m *Map) SetAll(rules []Rule, progress func(done int)) (Done, error) {
+	var done Done
+	_, err := m.commit(func() (all changes, err error) {
+		all, done, err = m.setting(rules)
+		return all, err
+	}, progress)
+	if err != nil {
+		return Done{}, err
+	}
+	return done, nil
+}
+
 // setting merges rules with what the maps say of their prefixes.
-func (m *Map) setting(rules []Rule) (changes, error) {
+func (m *Map) setting(rules []Rule) (all changes, done Done, err error) {
 	now := m.now()
-	all := make(changes, len(rules))
+	all = make(changes, len(rules))
+	var people allowed
 	for _, rule := range rules {
 		rule.Prefix = wire.Prefix(rule.Prefix)
+		people.add(rule)
 		c, ok := all[rule.Prefix]
 		if !ok {
 			c = &change{}
 			value, existed, err := m.trie(rule.Prefix).get(rule.Prefix)
 			if err != nil {
-				return nil, err
+				return nil, done, err
 			}
 			if existed {
 				c.before, c.after = &value, value
 			}
 			all[rule.Prefix] = c
 		}
-		if _, err := rule.apply(&c.after, now); err != nil {
-			return nil, fmt.Errorf("rule of %s: %w", rule.Prefix, err)
+		applied, err := rule.apply(&c.after, now)
+		if err != nil {
+			return nil, done, fmt.Errorf("rule of %s: %w", rule.Prefix, err)
+		}
+		if !applied {
+			done.GaveWay++
 		}
 	}
-	return all, nil
+	done.Lifted, err = m.liftAll(all, &people, now)
+	return all, done, err
 }
 
 // Get returns the rules of exactly this prefix that hold now.
@@ -84,18 +115,26 @@ func (m *Map) About(addr netip.Addr) ([]Rule, error) {
 	return m.Containing(netip.PrefixFrom(addr, addr.BitLen()))
 }
 
-// Containing returns the rules of all prefixes that contain a prefix, itself included.
+// Containing returns the rules of all prefixes that contain a prefix, itself included, the shortest first.
 func (m *Map) Containing(prefix netip.Prefix) ([]Rule, error) {
 	prefix = wire.Prefix(prefix)
+	now := m.now()
 	var all []Rule
-	for bits := range prefix.Bits() + 1 {
-		rules, err := m.Get(netip.PrefixFrom(prefix.Addr(), bits))
+	for {
+		value, ok, err := m.trie(prefix).longest(prefix)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, rules...)
+		if !ok {
+			return all, nil
+		}
+		found := netip.PrefixFrom(prefix.Addr(), min(int(value.PrefixLen), prefix.Bits())).Masked()
+		all = slices.Insert(all, 0, rulesOf(found, &value, now)...)
+		if found.Bits() == 0 {
+			return all, nil
+		}
+		prefix = netip.PrefixFrom(found.Addr(), found.Bits()-1)
 	}
-	return all, nil
 }
 
 // Unset removes all rules of these prefixes. It returns those prefixes that had one.

@@ -81,7 +81,7 @@ func unset(tb progtest.TB, lab *progtest.Lab, want int, texts ...string) {
 func TestActionsOfOnePrefixStandBesideEachOther(t *testing.T) {
 	lab := newLab(t, 0)
 	limit := by(rulemap.Fleet, progtest.Limit("10.0.0.0/8", 3, progtest.Packets("10pps", 20)))
-	block := until(progtest.Start+5, by(rulemap.HandDown, progtest.Block("10.0.0.0/8")))
+	block := until(progtest.Start+5, by(rulemap.Fleet, progtest.Block("10.0.0.0/8")))
 	allow := by(rulemap.Config, progtest.Allow("10.0.0.0/8"))
 	lab.SetRules(limit)
 	lab.SetRules(block, allow)
@@ -197,7 +197,7 @@ func TestManyRules(t *testing.T) {
 		rules = append(rules, rulemap.Rule{Prefix: netip.PrefixFrom(addr, 32), Action: rulemap.Block, Until: rulemap.Forever})
 	}
 	var told []int
-	if err := lab.Rules.SetAll(rules, func(done int) { told = append(told, done) }); err != nil {
+	if _, err := lab.Rules.SetAll(rules, func(done int) { told = append(told, done) }); err != nil {
 		t.Fatal(err)
 	}
 	if want := []int{4096, 8192, n}; !slices.Equal(told, want) {

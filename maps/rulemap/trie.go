@@ -19,6 +19,7 @@ const chunk = 4096
 // trie is one family's map with its key type hidden. Tries compare by identity.
 type trie interface {
 	get(netip.Prefix) (bpf.Rule, bool, error)
+	longest(netip.Prefix) (bpf.Rule, bool, error)
 	put([]netip.Prefix, []bpf.Rule) error
 	delete(netip.Prefix) error
 	all() iter.Seq2[entry, error]
@@ -66,9 +67,17 @@ func newTrie6(m *ebpf.Map) trie {
 
 func (t *typedTrie[K]) maxEntries() uint32 { return t.m.MaxEntries() }
 
-// get returns the value of exactly this prefix. The kernel answers with the longest match, which
-// may be a shorter prefix.
+// get returns the value of exactly this prefix.
 func (t *typedTrie[K]) get(p netip.Prefix) (bpf.Rule, bool, error) {
+	value, ok, err := t.longest(p)
+	if err != nil || !ok || int(value.PrefixLen) != p.Bits() {
+		return bpf.Rule{}, false, err
+	}
+	return value, true, nil
+}
+
+// longest returns the value of the longest prefix that contains this one, itself included, as the kernel answers.
+func (t *typedTrie[K]) longest(p netip.Prefix) (bpf.Rule, bool, error) {
 	var value bpf.Rule
 	err := t.m.Lookup(t.key(p), &value)
 	if errors.Is(err, ebpf.ErrKeyNotExist) {
@@ -76,9 +85,6 @@ func (t *typedTrie[K]) get(p netip.Prefix) (bpf.Rule, bool, error) {
 	}
 	if err != nil {
 		return bpf.Rule{}, false, fmt.Errorf("look up the rule of %s: %w", p, err)
-	}
-	if int(value.PrefixLen) != p.Bits() {
-		return bpf.Rule{}, false, nil
 	}
 	return value, true, nil
 }

@@ -131,7 +131,8 @@ func rule(prefix string, action rulemap.Action) rulemap.Rule {
 // SetRules sets rules, all in one change.
 func (l *Lab) SetRules(rules ...rulemap.Rule) {
 	l.tb.Helper()
-	l.check(l.Rules.SetAll(rules, nil))
+	_, err := l.Rules.SetAll(rules, nil)
+	l.check(err)
 }
 
 // DeleteAll removes all policies and all rules, so that everything passes. Buckets and counters

@@ -77,6 +77,9 @@ func (m *Model) Forget(name string) { delete(m.Policies, name) }
 // SetRule sets a rule as rulemap.Map does. Those of the model must hold.
 func (m *Model) SetRule(rule rulemap.Rule) {
 	rule.Prefix = wire.Prefix(rule.Prefix)
+	if rule.Action == rulemap.Allow && (rule.Origin == rulemap.CLI || rule.Origin == rulemap.Config) {
+		m.lift(rule.Prefix)
+	}
 	i := slices.IndexFunc(m.Rules, func(r rulemap.Rule) bool {
 		return r.Prefix == rule.Prefix && r.Action == rule.Action
 	})
@@ -86,6 +89,13 @@ func (m *Model) SetRule(rule rulemap.Rule) {
 	case !rule.GivesWay(m.Rules[i].Origin, m.Rules[i].Until):
 		m.Rules[i] = rule
 	}
+}
+
+// lift removes what was handed down inside a prefix.
+func (m *Model) lift(prefix netip.Prefix) {
+	m.Rules = slices.DeleteFunc(m.Rules, func(r rulemap.Rule) bool {
+		return r.Origin == rulemap.HandDown && r.Action != rulemap.Allow && r.Prefix.Bits() >= prefix.Bits() && prefix.Contains(r.Prefix.Addr())
+	})
 }
 
 // Replace puts rules in the place of all others of their origin, as rulemap.Map does.

@@ -68,7 +68,8 @@ func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
 		}
 	}
 	m := in.coll.Maps
-	return rulemap.New(m[bpf.MapRules4], m[bpf.MapRules6], m[bpf.MapGlobals], wire.BootTime).SetAll(rules, nil)
+	_, err := rulemap.New(m[bpf.MapRules4], m[bpf.MapRules6], m[bpf.MapGlobals], wire.BootTime).SetAll(rules, nil)
+	return err
 }
 
 func (in *instance) program(frags bool) *ebpf.Program {

@@ -115,6 +115,24 @@ func (g Guard) Config(i *loader.Instance, config *policymap.Config, change Chang
 	return nil
 }
 
+// Attach refuses to attach to one more interface, where what is in force on others would cut off a peer.
+func (g Guard) Attach(i *loader.Instance, index int) error {
+	config, err := i.Policies().Load()
+	if err != nil || config.DryRun {
+		return err
+	}
+	for _, peer := range g.On([]int{index}) {
+		held, err := i.Rules().About(peer.Addr)
+		if err != nil {
+			return err
+		}
+		if err := refuseNew(nil, threats(held, &config, peer), peer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // New refuses a configuration and rules for an instance that there is not yet, on interfaces.
 func (g Guard) New(config *policymap.Config, rules Change, interfaces []int) error {
 	if config.DryRun {

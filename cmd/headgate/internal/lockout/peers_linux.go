@@ -93,21 +93,42 @@ func interfaceTo(addr netip.Addr) int {
 	return routes[0].LinkIndex
 }
 
+// gateways returns the gateways of default routes.
 func gateways(links []netlink.Link) []Peer {
+	return gatewaysOf(links, isDefault, "a default gateway")
+}
+
+// NextHops returns the gateways of the other routes. To drop what they send themselves cuts off nobody who administers the
+// machine, so that a command may; it can end what goes by them, as they answer no neighbour discovery then.
+func NextHops() []Peer {
+	links, err := netlink.LinkList()
+	if err != nil {
+		links = nil
+	}
+	return gatewaysOf(links, func(dst *net.IPNet) bool { return !isDefault(dst) }, "the next hop of a route")
+}
+
+// gatewaysOf returns each once on an interface: a router may have a million routes by a few.
+func gatewaysOf(links []netlink.Link, to func(*net.IPNet) bool, what string) []Peer {
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_ALL)
 	if err != nil {
 		return nil // who cannot list routes cannot attach either
 	}
+	type gateway struct {
+		addr  netip.Addr
+		index int
+	}
+	seen := map[gateway]bool{}
 	var peers []Peer
 	for _, r := range routes {
-		if !isDefault(r.Dst) {
+		if !to(r.Dst) {
 			continue
 		}
 		for _, hop := range hops(r) {
-			if addr, ok := netip.AddrFromSlice(hop.Gw); ok {
-				peers = append(peers, Peer{
-					Addr: addr.Unmap(), What: "a default gateway", Interfaces: arrivals(hop.LinkIndex, links),
-				})
+			addr, ok := netip.AddrFromSlice(hop.Gw)
+			if g := (gateway{addr.Unmap(), hop.LinkIndex}); ok && !seen[g] {
+				seen[g] = true
+				peers = append(peers, Peer{Addr: g.addr, What: what, Interfaces: arrivals(g.index, links)})
 			}
 		}
 	}

@@ -80,8 +80,23 @@ func (p *Plane) SetRule(r config.PrefixRule, period time.Duration) error {
 		if err := p.options.Guard.Rules(i, lockout.Setting([]rulemap.Rule{rule})); err != nil {
 			return err
 		}
-		return i.Rules().Set(rule)
+		done, err := i.Rules().SetAll([]rulemap.Rule{rule}, nil)
+		if err != nil {
+			return err
+		}
+		if done.GaveWay > 0 {
+			return fmt.Errorf("%s %s: %w", rule.Action, rule.Prefix, rulemap.ErrHeld)
+		}
+		p.noticeLifted(done)
+		return nil
 	}))
+}
+
+// noticeLifted tells how many offenders an allow rule has freed.
+func (p *Plane) noticeLifted(done rulemap.Done) {
+	if done.Lifted > 0 {
+		p.log.Info("rules for offenders are lifted, as what they are in is allowed now", "rules", done.Lifted)
+	}
 }
 
 func ruleFor(i *loader.Instance, r config.PrefixRule) (rulemap.Rule, error) {

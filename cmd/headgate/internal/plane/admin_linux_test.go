@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
+	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
 	"github.com/headgate/headgate/userspace/admin"
@@ -69,6 +71,9 @@ func TestAdminRefusals(t *testing.T) {
 		"blocking 192.0.2.0/24": func() error {
 			_, err := l.plane.Unset([]netip.Prefix{netip.MustParsePrefix("192.0.2.254/32")})
 			return err
+		},
+		"block 192.0.2.0/24: nothing was changed: a rule of another origin says the same there, and for longer": func() error {
+			return l.plane.SetRule(block("192.0.2.0/24"), time.Hour)
 		},
 		"must not be below 0": func() error { return l.plane.SetRule(block("10.0.0.0/8"), -1) },
 		"has no limit":        func() error { return l.plane.SetPolicy(config.Policy{Name: "web"}) },
@@ -194,7 +199,7 @@ func TestSnapshot(t *testing.T) {
 	if diff := cmp.Diff(wantPolicies, k.Policies); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
 	}
-	if got := fmt.Sprint(k.Interfaces); got != "[{far0 native true} {later0  false}]" {
+	if got := fmt.Sprint(k.Interfaces); got != "[{far0 native true false} {later0  false true}]" {
 		t.Errorf("interfaces %s", got)
 	}
 	if k.Sources != 1 || k.MaxSources != 4096 || k.MemoryBytes == 0 {
@@ -209,4 +214,25 @@ func contains[T comparable](all []T, want T) bool {
 		}
 	}
 	return false
+}
+
+// A change is made to what is in force, where a trial by hand is over that nobody was left to end.
+func TestChangesEndATrialThatIsOver(t *testing.T) {
+	l := newLab(t)
+	l.apply(defaultLimit(100))
+	l.cli(func(i *loader.Instance) error {
+		c, err := i.Policies().Load()
+		if err != nil {
+			return err
+		}
+		return firstOf(i.Policies().StoreFallback(c), func() error {
+			c.DryRun, c.ValidUntil = true, bootTime()-1
+			return i.Policies().Store(c)
+		})
+	})
+	l.must(l.plane.SetPolicy(config.Policy{Name: "dns", Proto: "udp", Protocol: 17, Limit: limitTo(5)}))
+	s := l.state()
+	if _, ok := s.Config.Policy("dns"); !ok || s.Config.DryRun || s.Config.ValidUntil != policymap.Forever {
+		t.Errorf("in force is %+v, with the trial that was over", s.Config)
+	}
 }

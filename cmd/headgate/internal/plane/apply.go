@@ -2,15 +2,12 @@ package plane
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/headgate/headgate/cmd/headgate/internal/change"
 	"github.com/headgate/headgate/loader"
-	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/userspace/config"
 )
@@ -52,7 +49,7 @@ func (p *Plane) Apply(k config.Kernel) error {
 	}
 	made, err := p.apply(c, want)
 	if err == nil {
-		err = p.remember(c.Instance, k)
+		err = p.remember(c.Instance, want)
 	}
 	if err != nil {
 		return errors.Join(err, c.GoBack(), c.Instance.Close())
@@ -109,6 +106,7 @@ func (p *Plane) apply(c *change.Change, want *plan) (*prepared, error) {
 	if replaced.GaveWay > 0 {
 		p.log.Warn("rules of the file are left out, as others hold there", "rules", replaced.GaveWay)
 	}
+	p.noticeLifted(replaced.Done)
 	for _, name := range made.present {
 		a, already, err := c.Attach(name, want.mode)
 		if err != nil {
@@ -160,9 +158,16 @@ func (p *Plane) notices(c *change.Change, want *plan, made *prepared) {
 	for _, name := range made.missing {
 		p.log.Warn("the interface does not exist; it is attached to when it comes", "interface", name)
 	}
+	if len(made.present) == 0 {
+		p.log.Warn("none of the interfaces exists: no packet is limited until one comes")
+	}
 	if !c.Created && want.file.MaxSources != 0 && int(want.file.MaxSources) != c.Instance.Buckets().Capacity() {
 		p.log.Warn("the instance exists and keeps its size; max_sources is for a new one",
 			"max_sources", want.file.MaxSources, "has", c.Instance.Buckets().Capacity())
+	}
+	if want.byHand {
+		p.log.Info("the default limit was set by hand, and stays so until the file has another one than before",
+			"default", want.limit.String(), "file", limitOf(want.file.Default).String())
 	}
 	if want.limit.IsZero() {
 		p.log.Info("no source is limited by default, packets are only counted")
@@ -181,20 +186,25 @@ func (p *Plane) noticeAttached(a loader.Attachment, asked loader.Mode, already b
 }
 
 // remember keeps what was applied, for Scale and Follow.
-func (p *Plane) remember(i *loader.Instance, k config.Kernel) error {
+func (p *Plane) remember(i *loader.Instance, want *plan) error {
+	limit, err := defaultOf(i)
+	if err != nil {
+		return err
+	}
 	attachments, err := i.Attachments()
 	if err != nil {
 		return err
 	}
 	links := map[string]watched{}
-	for _, name := range k.Interfaces {
+	for _, name := range want.file.Interfaces {
 		number := numberOf(name)
 		links[name] = watched{index: number, attached: isAttached(attachments, number)}
 	}
 	p.applied.mu.Lock()
 	defer p.applied.mu.Unlock()
 	p.applied.times++
-	p.applied.file, p.applied.links = &k, links
+	p.applied.file, p.applied.links = &want.file, links
+	p.applied.def = standing{instance: i, base: want.base, limit: limit, factor: p.applied.def.factor}
 	return nil
 }
 
@@ -212,31 +222,4 @@ func isAttached(attachments []loader.Attachment, number int) bool {
 	return slices.ContainsFunc(attachments, func(a loader.Attachment) bool {
 		return a.Index == number && a.Name != "" && !a.Gone
 	})
-}
-
-func (p *Plane) factor() float64 {
-	p.applied.mu.Lock()
-	defer p.applied.mu.Unlock()
-	return p.applied.factor
-}
-
-// Scale sets the default limit to factor times that of the last Apply, its rates and bursts. Buckets and
-// counters stay.
-func (p *Plane) Scale(factor float64) error {
-	if factor <= 0 || math.IsNaN(factor) {
-		return fmt.Errorf("factor %v on the rates: it must be above 0", factor)
-	}
-	p.applied.mu.Lock()
-	file := p.applied.file
-	p.applied.mu.Unlock()
-	if file != nil {
-		limit := config.Policy{Name: policymap.Default, Limit: kernelLimitOf(scaled(limitOf(file.Default), factor))}
-		if err := p.changed(func(i *loader.Instance) error { return p.setPolicy(i, policyOf(limit)) }); err != nil {
-			return fmt.Errorf("scale the default limit by %v: %w", factor, guarded(err))
-		}
-	}
-	p.applied.mu.Lock()
-	defer p.applied.mu.Unlock()
-	p.applied.factor = factor
-	return nil
 }

@@ -166,6 +166,9 @@ func (w *watch) attach(name string, was watched, index int, file config.Kernel) 
 			if outdated = w.appliedSince(); outdated {
 				return nil // the file may not name it any more
 			}
+			if err := w.options.Guard.Attach(i, index); err != nil {
+				return guarded(err)
+			}
 			a, already, err := i.Attach(name, mode)
 			if err == nil {
 				w.noticeAttached(a, mode, already)

@@ -12,9 +12,12 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+	"github.com/google/go-cmp/cmp"
 	"github.com/vishvananda/netlink"
 
+	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
 	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/event"
@@ -124,6 +127,59 @@ func TestInterfaceReplaced(t *testing.T) {
 	}
 }
 
+// There need be none of the file's interfaces yet, or any more.
+func TestAllInterfacesAreMissing(t *testing.T) {
+	l := newLab(t)
+	l.must(l.check(interfacesNamed("eth7")))
+	l.apply(interfacesNamed("eth7"), defaultLimit(10))
+	const none = "none of the interfaces exists"
+	if got := strings.Count(l.log.String(), none); got != 1 {
+		t.Errorf("said %d times", got)
+	}
+	l.wantInterfaces("eth7  missing")
+	f, _ := l.follow()
+	l.second("eth7")
+	f.awaitTold(event.Attached, "eth7 the interface has come")
+	l.delete()
+	f.awaitTold(event.Detached, "eth7 the interface was deleted")
+	l.apply(interfacesNamed("eth7"), defaultLimit(5))
+	l.wantDefault(wireTo(5))
+	l.second("eth7")
+	f.awaitTold(event.Attached, "eth7 the interface has come", "eth7 the interface has come")
+	if l.programOn("eth7") == 0 {
+		t.Error("nothing is attached to eth7")
+	}
+}
+
+// What a start would refuse is refused to an interface that comes later too, until it is mended. What was forced where
+// the limiter is attached already does not matter.
+func TestLateInterfaceIsGuarded(t *testing.T) {
+	l := newLab(t)
+	l.apply(interfacesNamed(l.pair.Far.Name, "eth7"), rules(block("192.0.2.0/24")))
+	w := &watch{Plane: l.plane, tell: func(event.Event) {}}
+	look := func() {
+		l.must(l.host.Do(func() error { w.look(); return nil }))
+	}
+	eth7 := l.second("eth7").Far.Index
+	l.peers = []lockout.Peer{
+		{Addr: netip.MustParseAddr("192.0.2.254"), What: "a default gateway", Interfaces: []int{eth7}},
+		{Addr: netip.MustParseAddr("192.0.2.253"), What: "a default gateway", Interfaces: []int{l.pair.Far.Index}},
+	}
+	look()
+	look()
+	const says = "blocking 192.0.2.0/24 would cut off 192.0.2.254, a default gateway"
+	if got := strings.Count(l.log.String(), says); got != 1 || l.programOn("eth7") != 0 {
+		t.Errorf("said %d times, and program %d is on eth7", got, l.programOn("eth7"))
+	}
+	l.cli(func(i *loader.Instance) error {
+		return i.Rules().Set(rulemap.Rule{Prefix: netip.MustParsePrefix("192.0.2.254/32"), Action: rulemap.Allow, Until: rulemap.Forever})
+	})
+	look()
+	if l.programOn("eth7") == 0 {
+		t.Error("not attached when nothing stands against it any more")
+	}
+}
+
 // An interface that cannot be attached to is tried again, and told of once.
 func TestInterfaceIsTaken(t *testing.T) {
 	l := newLab(t)
@@ -183,8 +239,25 @@ func TestAlternativeName(t *testing.T) {
 	w := &watch{Plane: l.plane, tell: func(e event.Event) { t.Errorf("told %+v", e) }}
 	l.must(l.host.Do(func() error { w.look(); return nil }))
 	l.wantPassed(flooder, 80, 9, 3)
-	if got := fmt.Sprint(l.snapshot().Interfaces); got != "[{far0 native true}]" {
+	if got := fmt.Sprint(l.snapshot().Interfaces); got != "[{far0 native true false}]" {
 		t.Errorf("interfaces %s", got)
+	}
+}
+
+// wantInterfaces compares what the plane says of the interfaces, in their order.
+func (l *lab) wantInterfaces(want ...string) {
+	l.Helper()
+	var got []string
+	l.must(l.host.Do(func() error {
+		all, err := l.plane.Interfaces()
+		for _, i := range all {
+			state := map[[2]bool]string{{true, false}: "attached", {false, true}: "missing", {}: "detached"}[[2]bool{i.Attached, i.Missing}]
+			got = append(got, i.Name+" "+i.Mode+" "+state)
+		}
+		return err
+	}))
+	if diff := cmp.Diff(want, got); diff != "" {
+		l.Errorf("interfaces (-want +got):\n%s", diff)
 	}
 }
 
@@ -203,12 +276,16 @@ func TestDetachedByHand(t *testing.T) {
 	if id := l.programOn("eth7"); id != 0 {
 		t.Errorf("program %d is on eth7", id)
 	}
+	l.wantInterfaces("far0 native attached", "eth7  detached")
 	l.apply(both)
 	if l.programOn("eth7") == 0 {
 		t.Error("not attached by Apply")
 	}
 
+	l.wantInterfaces("far0 native attached", "eth7 native attached")
+
 	l.cli(func(i *loader.Instance) error { return i.RemoveAll() })
+	l.wantInterfaces("far0  detached", "eth7  detached")
 	const removed = "the kernel's limiter was removed; restart the agent to have it again"
 	l.await("removal told", func() bool { all := f.told(event.Detached); return all[len(all)-1] == removed })
 	if _, err := l.plane.Rules(); !errors.Is(err, loader.ErrNotLoaded) {
@@ -258,7 +335,7 @@ func TestDetachFromWhatTheFileHadOnly(t *testing.T) {
 		}
 	}
 	snapshot := l.snapshot()
-	if got := fmt.Sprint(snapshot.Interfaces); got != "[{far0 native true} {eth8 native true}]" {
+	if got := fmt.Sprint(snapshot.Interfaces); got != "[{far0 native true false} {eth8 native true false}]" {
 		t.Errorf("interfaces %s", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Enforce makes rules of origin handdown, all of them or none, in force when it returns. What a command or the file says
-// at the same prefix goes first. It waits for a command that changes the instance, at most as long as Options says.
+// at the same prefix goes first, and so does an allow rule that has come since Protected was asked. It waits for a command that changes the instance, at most as long as Options says.
 func (p *Plane) Enforce(rules []handdown.Rule) error {
 	return p.changed(func(i *loader.Instance) error {
 		config, err := i.Policies().InForce(bootTime())
@@ -23,13 +23,24 @@ func (p *Plane) Enforce(rules []handdown.Rule) error {
 			return err
 		}
 		now := bootTime()
-		made := make([]rulemap.Rule, len(rules))
-		for n, r := range rules {
-			if made[n], err = handedDown(r, &config, now); err != nil {
+		var made []rulemap.Rule
+		for _, r := range rules {
+			rule, err := handedDown(r, &config, now)
+			if err != nil {
 				return err
 			}
+			reason, err := allowedWhole(i, rule.Prefix)
+			if err != nil {
+				return err
+			}
+			if reason != "" {
+				p.log.Info("no rule for an offender", "source", rule.Prefix.String(), "reason", reason)
+				continue
+			}
+			made = append(made, rule)
 		}
-		return i.Rules().SetAll(made, nil)
+		_, err = i.Rules().SetAll(made, nil)
+		return err
 	})
 }
 
@@ -48,6 +59,17 @@ func handedDown(r handdown.Rule, config *policymap.Config, now uint64) (rulemap.
 	policy, _ := config.Policy(policymap.Default)
 	rule.Limit, rule.PolicyID = limitOf(r.Limit), policy.ID()
 	return rule, partHint(config.CheckWhole(rule.Prefix))
+}
+
+// Enforced reports whether that very prefix is blocked or limited: by a rule of origin handdown, or by what it gave way to.
+func (p *Plane) Enforced(prefix netip.Prefix) (enforced bool, err error) {
+	prefix = wire.Prefix(prefix)
+	err = p.reading(func(i *loader.Instance) error {
+		rules, err := i.Rules().Containing(prefix)
+		enforced = slices.ContainsFunc(rules, func(r rulemap.Rule) bool { return r.Prefix == prefix && r.Action != rulemap.Allow })
+		return err
+	})
+	return enforced, err
 }
 
 // HandedDown returns the rules of origin handdown that are in force. It reads all rules.
@@ -75,8 +97,8 @@ func offenderRule(r rulemap.Rule, now uint64) handdown.Rule {
 	}
 }
 
-// Protected returns why a prefix must not be dropped: an allow rule that contains it, one for a part of it, or who
-// administers the machine. Of a part it may not know yet what another process has allowed a moment ago, see ruleIndex;
+// Protected returns why a prefix must not be dropped: an allow rule that contains it, one for a part of it, who
+// administers the machine, or the next hop of one of its routes. Of a part it may not know yet what another process has allowed a moment ago, see ruleIndex;
 // for a single address there are no parts.
 func (p *Plane) Protected(prefix netip.Prefix) (reason string, err error) {
 	prefix = wire.Prefix(prefix)
@@ -90,7 +112,8 @@ func (p *Plane) Protected(prefix netip.Prefix) (reason string, err error) {
 	return reason, err
 }
 
-func (p *Plane) allowed(i *loader.Instance, prefix netip.Prefix) (string, error) {
+// allowedWhole returns which allow rule contains a prefix.
+func allowedWhole(i *loader.Instance, prefix netip.Prefix) (string, error) {
 	rules, err := i.Rules().Containing(prefix)
 	if err != nil {
 		return "", err
@@ -100,8 +123,12 @@ func (p *Plane) allowed(i *loader.Instance, prefix netip.Prefix) (string, error)
 			return allowReason(r.Prefix, r.Origin), nil
 		}
 	}
-	if prefix.IsSingleIP() {
-		return "", nil
+	return "", nil
+}
+
+func (p *Plane) allowed(i *loader.Instance, prefix netip.Prefix) (string, error) {
+	if reason, err := allowedWhole(i, prefix); reason != "" || err != nil || prefix.IsSingleIP() {
+		return reason, err
 	}
 	index, err := p.index(i)
 	if err != nil {
@@ -119,13 +146,15 @@ func allowReason(prefix netip.Prefix, origin rulemap.Origin) string {
 	return fmt.Sprintf("an allow rule for %s (%s)", prefix, origin)
 }
 
-// administrator returns who administers the machine from this prefix.
+// administrator returns who administers the machine from this prefix, or is on its ways to others.
 func (p *Plane) administrator(i *loader.Instance, prefix netip.Prefix) (string, error) {
 	interfaces, err := lockout.AttachedTo(i)
 	if err != nil {
 		return "", err
 	}
-	peers, err := p.peers.get(p.options.Now, func() ([]lockout.Peer, error) { return p.options.Guard.All(), nil })
+	peers, err := p.peers.get(p.options.Now, func() ([]lockout.Peer, error) {
+		return append(p.options.Guard.All(), lockout.NextHops()...), nil
+	})
 	if err != nil {
 		return "", err
 	}

@@ -1,10 +1,13 @@
 package plane
 
 import (
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vishvananda/netlink"
 
 	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
 	"github.com/headgate/headgate/loader"
@@ -51,6 +54,30 @@ func TestEnforce(t *testing.T) {
 	}
 }
 
+// Whether an offender is still blocked or limited is told of the very prefix.
+func TestEnforced(t *testing.T) {
+	l := newLab(t)
+	l.apply(defaultLimit(10), rules(limited("192.0.2.99/32", "", 7), allow("192.0.2.5/32")))
+	l.must(l.plane.Enforce([]handdown.Rule{offender("203.0.113.7/32"), offender("192.0.2.99/32")}))
+	want := func(prefix string, want bool) {
+		t.Helper()
+		got, err := l.plane.Enforced(netip.MustParsePrefix(prefix))
+		l.must(err)
+		if got != want {
+			t.Errorf("%s: %t, want %t", prefix, got, want)
+		}
+	}
+	want("203.0.113.7/32", true)
+	want("203.0.113.0/24", false)
+	want("192.0.2.99/32", true) // the file's limit
+	want("192.0.2.5/32", false)
+	l.cli(func(i *loader.Instance) error {
+		_, err := i.Rules().Unset([]netip.Prefix{netip.MustParsePrefix("203.0.113.7/32")})
+		return err
+	})
+	want("203.0.113.7/32", false)
+}
+
 // All or none.
 func TestEnforceRefuses(t *testing.T) {
 	l := newLab(t)
@@ -66,6 +93,38 @@ func TestEnforceRefuses(t *testing.T) {
 		}
 	}
 	l.wantRules()
+}
+
+// Whoever allows a network frees the sources in it that were handed down, by whatever way that is said.
+func TestAllowFreesOffenders(t *testing.T) {
+	network := netip.MustParsePrefix("203.0.113.0/24")
+	ways := map[string]func(*lab){
+		"file": func(l *lab) { l.apply(rules(allow(network.String()))) },
+		"API":  func(l *lab) { l.must(l.plane.SetRule(config.PrefixRule{Prefix: network, Action: config.Allow}, 0)) },
+	}
+	for way, set := range ways {
+		t.Run(way, func(t *testing.T) {
+			l := newLab(t)
+			l.apply()
+			l.must(l.plane.Enforce([]handdown.Rule{offender(flooder + "/32"), offender(modest + "/32")}))
+			l.wantPassed(flooder, 80, 5, 0)
+			set(l)
+			l.wantPassed(flooder, 80, 5, 5)
+			l.wantPassed(modest, 80, 5, 0)
+			if !strings.Contains(l.log.String(), "rules for offenders are lifted, as what they are in is allowed now\" rules=1") {
+				t.Error("nothing is said about the rule that was lifted")
+			}
+			held, err := l.plane.HandedDown()
+			l.must(err)
+			if len(held) != 1 || held[0].Prefix.String() != modest+"/32" {
+				t.Errorf("handed down: %+v", held)
+			}
+			// Nor is one made after it was asked whether it may be.
+			l.must(l.plane.Enforce([]handdown.Rule{offender(flooder + "/32"), offender("198.51.100.21/32")}))
+			l.wantPassed(flooder, 80, 5, 5)
+			l.wantPassed("198.51.100.21", 80, 5, 0)
+		})
+	}
 }
 
 func TestProtected(t *testing.T) {
@@ -113,4 +172,33 @@ func TestEnforceWaitsForACommand(t *testing.T) {
 	})
 	l.must(<-done)
 	l.wantRules("block 203.0.113.7/32 handdown")
+}
+
+// Nobody who is the next hop of a route is handed down.
+func TestNextHopsAreProtected(t *testing.T) {
+	l := newLab(t)
+	l.apply()
+	l.must(l.host.Do(func() error {
+		iface, err := netlink.LinkByName(l.pair.Far.Name)
+		if err != nil {
+			return err
+		}
+		_, to, err := net.ParseCIDR("198.18.0.0/15")
+		if err != nil {
+			return err
+		}
+		return netlink.RouteAdd(&netlink.Route{
+			LinkIndex: iface.Attrs().Index, Dst: to, Gw: net.IPv4(192, 0, 2, 77), Flags: int(netlink.FLAG_ONLINK),
+		})
+	}))
+	l.must(l.host.Do(func() error {
+		for prefix, want := range map[string]string{
+			"192.0.2.77/32": "192.0.2.77, the next hop of a route", "192.0.2.78/32": "", "198.18.0.1/32": "",
+		} {
+			if got, err := l.plane.Protected(netip.MustParsePrefix(prefix)); err != nil || got != want {
+				t.Errorf("%s: %q, %v, want %q", prefix, got, err, want)
+			}
+		}
+		return nil
+	}))
 }

@@ -20,7 +20,9 @@ type plan struct {
 	file     config.Kernel
 	mode     loader.Mode
 	overflow policymap.Overflow
-	limit    wire.Limit // of the default policy, times the factor
+	base     wire.Limit // of the default policy
+	limit    wire.Limit // base times the factor
+	byHand   bool       // base is not the file's
 	policies []policymap.Policy
 	groups   []group
 }
@@ -44,7 +46,8 @@ func (p *Plane) planOf(k config.Kernel, factor float64) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := &plan{file: k, mode: mode, overflow: overflow, limit: scaled(limitOf(k.Default), factor)}
+	base := limitOf(k.Default)
+	want := &plan{file: k, mode: mode, overflow: overflow, base: base, limit: scaled(base, factor)}
 	if _, err := want.limit.Compile(); err != nil {
 		return nil, fmt.Errorf("the default limit: %w", err)
 	}

@@ -5,8 +5,9 @@
 // The agent is one of several who change the limiter; people do so by commands while it runs. What they do live
 // holds until the configuration file is applied again, and some of it longer:
 //
-//   - The default limit, the settings and the policies of the file are as in the file after each Apply. A policy that
-//     somebody else has made stays, unless the file has one of its name: then it is the file's from there on, and goes
+//   - The settings and the policies of the file are as in the file after each Apply. A default limit that was set by hand
+//     stays until the file has another one than before, or the agent is restarted; meanwhile it is what Scale scales.
+//     A policy that somebody else has made stays, unless the file has one of its name: then it is the file's from there on, and goes
 //     with it. What a command changes of a policy of the file holds until the next Apply.
 //   - A prefix has room for one rule of an action. There what a command says goes before the file, and both before what
 //     was handed down; of two that block, or allow, the one that lasts longer stays (see rulemap.Rule.GivesWay). A rule of
@@ -64,11 +65,12 @@ type Plane struct {
 
 // applied is what the last Apply did, and what has become of it.
 type applied struct {
-	mu     sync.Mutex
-	times  int // how often there was an Apply
-	file   *config.Kernel
-	factor float64
-	links  map[string]watched // by the interface's name
+	mu    sync.Mutex
+	times int // how often there was an Apply
+	file  *config.Kernel
+	links map[string]watched // by the interface's name
+	// def is the default limit.
+	def standing
 }
 
 // New returns a Plane. It opens nothing yet: that needs no privilege, and the instance may be made later.
@@ -87,7 +89,7 @@ func New(o Options) (*Plane, error) {
 		}
 		o.Log.Info(s)
 	}
-	return &Plane{options: o, log: o.Log, links: linkChanges, applied: applied{factor: 1}}, nil
+	return &Plane{options: o, log: o.Log, links: linkChanges, applied: applied{def: standing{factor: 1}}}, nil
 }
 
 // Close closes what is open. The limiter stays in force, and a Plane that is used again opens it again.

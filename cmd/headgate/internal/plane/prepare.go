@@ -40,6 +40,7 @@ func (p *Plane) prepare(i *loader.Instance, want *plan) (*prepared, error) {
 		return nil, fmt.Errorf("ipv6_prefix %d: the instance at %s was made for at most %d bits; "+
 			"`headgate detach --all` and start again to tell longer ones apart", want.file.IPv6Prefix, p.options.Loader.Dir, most)
 	}
+	p.byHand(i, &before, want)
 	made, indices, err := p.shape(want, before, stats.Slots())
 	if err != nil {
 		return nil, err
@@ -83,9 +84,8 @@ func (p *Plane) shape(want *plan, before policymap.Config, counters [policymap.M
 	return made, indices, nil
 }
 
-// interfaces returns which of the interfaces there are, with their numbers. It is an error that there is none at all.
+// interfaces returns which of the interfaces there are, with their numbers.
 func interfaces(names []string) (present, missing []string, indices []int, err error) {
-	var first error
 	for _, name := range names {
 		found, err := loader.CheckInterfaces([]string{name})
 		switch {
@@ -93,15 +93,9 @@ func interfaces(names []string) (present, missing []string, indices []int, err e
 			present, indices = append(present, name), append(indices, found...)
 		case errors.Is(err, loader.ErrNoInterface):
 			missing = append(missing, name)
-			if first == nil {
-				first = err
-			}
 		default:
 			return nil, nil, nil, err
 		}
-	}
-	if len(present) == 0 {
-		return nil, nil, nil, first
 	}
 	return present, missing, indices, nil
 }

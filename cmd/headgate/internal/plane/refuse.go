@@ -33,7 +33,7 @@ func refused(err error) error {
 		return nil
 	}
 	err = guarded(err)
-	for _, fault := range []error{policymap.ErrNoPolicy, policymap.ErrDuplicate, policymap.ErrTooMany, rulemap.ErrFull} {
+	for _, fault := range []error{policymap.ErrNoPolicy, policymap.ErrDuplicate, policymap.ErrTooMany, rulemap.ErrFull, rulemap.ErrHeld} {
 		if errors.Is(err, fault) {
 			return admin.Refusal{Err: err}
 		}

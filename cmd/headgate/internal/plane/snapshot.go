@@ -1,6 +1,8 @@
 package plane
 
 import (
+	"errors"
+
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
@@ -113,6 +115,20 @@ func (x ruleIndex) all() []metrics.Rules {
 	return all
 }
 
+// Interfaces returns what packets are limited on now, as the kernel says, and what the file of the last Apply names beside:
+// that is missing, or was detached by hand, or could not be attached to.
+func (p *Plane) Interfaces() (all []metrics.Interface, err error) {
+	err = p.reading(func(i *loader.Instance) error {
+		attachments, err := i.Attachments()
+		all = p.interfacesOf(attachments)
+		return err
+	})
+	if errors.Is(err, loader.ErrNotLoaded) {
+		return p.interfacesOf(nil), nil // it was removed by hand
+	}
+	return all, err
+}
+
 // interfacesOf returns what is attached to and what the file names beside. What is in another network namespace has no
 // name, and is left out.
 func (p *Plane) interfacesOf(attachments []loader.Attachment) []metrics.Interface {
@@ -129,7 +145,7 @@ func (p *Plane) interfacesOf(attachments []loader.Attachment) []metrics.Interfac
 	}
 	for _, name := range p.applied.file.Interfaces {
 		if number := numberOf(name); number == 0 || !isAttached(attachments, number) {
-			all = append(all, metrics.Interface{Name: name})
+			all = append(all, metrics.Interface{Name: name, Missing: number == 0})
 		}
 	}
 	return all
