@@ -109,12 +109,22 @@ func (w *whole) checkHandDown() {
 		at.warn("nothing tells of offences; add listen, auth or admin, or nginx_logs")
 	}
 	w.warnOfRemote(w.HTTP.ClientIP.TrustedProxies, "http.client_ip.trusted_proxies")
-	for _, l := range w.Listen {
-		w.warnOfRemote(l.ProxyProtocol, "proxy_protocol")
-	}
+	w.warnOfRemote(w.proxyProtocols(), "proxy_protocol")
 	if w.Auth != nil {
 		w.warnOfRemote(w.Auth.Gateways, "auth.gateways")
 	}
+}
+
+// proxyProtocols returns the peers that tell of clients to any listener, each once.
+func (w *whole) proxyProtocols() (all []netip.Prefix) {
+	for _, l := range w.Listen {
+		for _, p := range l.ProxyProtocol {
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // warnOfRemote warns of peers that tell of clients and are not this machine: the packets are theirs.

@@ -1,29 +1,25 @@
 package config
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
-const (
-	// defaultSocketMode lets only the agent's own user in.
-	defaultSocketMode = 0o600
-	// mostSocketMode has no more bits than permissions do.
-	mostSocketMode = 0o777
-)
+// defaultAdminMode lets only the agent's own user in.
+const defaultAdminMode = 0o600
 
 func (w *whole) readAdmin(v value) {
 	m, ok := v.mapping(adminFields())
 	if !ok {
 		return
 	}
-	a := &Admin{TokenFile: m.filePath("token_file"), Pprof: m.flag("pprof"), Mode: m.socketMode()}
+	a := &Admin{TokenFile: m.filePath("token_file"), Pprof: m.flag("pprof"), Access: Access{Mode: m.socketMode(defaultAdminMode), Group: m.group()}}
 	w.Admin = a
 	if s := m.field("socket"); s.given() {
 		a.Socket = w.adminSocket(s)
 	}
 	if l := m.field("listen"); l.given() {
 		a.Listen = w.adminListener(l)
+	}
+	if a.Access.Mode&0o002 != 0 {
+		m.field("mode").warn("with %04o anybody on this machine can change everything; use %s", a.Access.Mode, m.field("mode").form)
 	}
 	checkAdmin(m)
 }
@@ -33,7 +29,7 @@ func checkAdmin(m mapping) {
 	if !m.has("socket") && !m.has("listen") {
 		m.lack(m.value, "nothing to reach it by; add socket: /run/headgate/admin.sock")
 	}
-	for _, name := range []string{"mode", "pprof"} {
+	for _, name := range []string{"mode", "group", "pprof"} {
 		if f := m.field(name); f.given() && !m.has("socket") && m.has("listen") {
 			m.lack(f, "it is of the socket; add socket: /run/headgate/admin.sock, or remove "+name)
 		}
@@ -71,30 +67,4 @@ func (w *whole) adminListener(v value) *Listener {
 		return &l
 	}
 	return nil
-}
-
-// socketMode returns the permissions of the socket, which are written in octal.
-func (m mapping) socketMode() uint32 {
-	v := m.field("mode")
-	if !v.given() {
-		return defaultSocketMode
-	}
-	text, ok := v.text()
-	if !ok {
-		return defaultSocketMode
-	}
-	digits := strings.TrimPrefix(strings.TrimPrefix(text, "0o"), "0")
-	n, err := strconv.ParseUint(digits, 8, 32)
-	switch {
-	case err != nil || len(digits) != 3 || n > mostSocketMode:
-		v.fail("%.20q is no mode of a file; use %s", text, v.form)
-	case n&defaultSocketMode != defaultSocketMode:
-		v.fail("%s keeps the owner out; use %s", text, v.form)
-	default:
-		if n&0o002 != 0 {
-			v.warn("with %s anybody on this machine can change everything; use %s", text, v.form)
-		}
-		return uint32(n)
-	}
-	return defaultSocketMode
 }

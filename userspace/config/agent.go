@@ -104,8 +104,18 @@ type Listener struct {
 	TLS *TLS
 	// ProxyProtocol lists the peers that must send a PROXY protocol header (v1 or v2); nobody else's is read.
 	ProxyProtocol []netip.Prefix
+	Access        Access // of NetworkUnix
 	Line          int
 }
+
+// Access says who may connect to a unix socket, which takes the right to write to its file.
+type Access struct {
+	Mode  uint32 // the file's permissions; 0 for DefaultSocketMode
+	Group string // the file's, a name or a number; empty for the one that it gets by itself
+}
+
+// DefaultSocketMode lets in who the agent runs as, and the group of the file.
+const DefaultSocketMode = 0o660
 
 // TLS names the files of a certificate, in PEM. They are read again when they change.
 type TLS struct {
@@ -137,6 +147,7 @@ type Timeouts struct {
 	Read   time.Duration // for the next bytes of a body
 	Write  time.Duration // until the client takes the next bytes of a response
 	Idle   time.Duration // between two requests of a connection
+	Tunnel time.Duration // in which nothing goes through a connection that was taken over, as of a websocket
 	Drain  time.Duration // for requests under way when the agent ends
 }
 
@@ -201,7 +212,7 @@ type Metrics struct {
 // Admin is the admin section.
 type Admin struct {
 	Socket string // path of a unix socket; empty for none
-	Mode   uint32 // of the socket's file; 0600
+	Access Access // of the socket's file; its mode is 0600 by default
 	// Listen is a loopback address where TokenFile's content is asked for as a bearer token.
 	Listen    *Listener
 	TokenFile string // absolute, or relative to the configuration file

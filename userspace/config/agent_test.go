@@ -76,7 +76,7 @@ func TestContract(t *testing.T) {
 		IPv4Prefix: 32, IPv6Prefix: 64, MaxRules: 100_000,
 	}
 	want.Metrics = &config.Metrics{Listen: config.Listener{Network: config.NetworkTCP, Address: "127.0.0.1:9090", Line: 10}}
-	want.Admin = &config.Admin{Socket: "/run/headgate/admin.sock", Mode: 0o600}
+	want.Admin = &config.Admin{Socket: "/run/headgate/admin.sock", Access: config.Access{Mode: 0o600}}
 	compare(t, parse(t, contract), want)
 }
 
@@ -91,7 +91,7 @@ func TestFullAgent(t *testing.T) {
 	want.Kernel = fullKernel()
 	want.Listen = []config.Listener{
 		{Network: config.NetworkTCP, Address: "0.0.0.0:8080", Line: 50},
-		{Network: config.NetworkUnix, Address: "/run/headgate/http.sock", Line: 51},
+		{Network: config.NetworkUnix, Address: "/run/headgate/http.sock", Access: config.Access{Mode: 0o666}, Line: 51},
 		{Network: config.NetworkSystemd, Address: "headgate.socket", Line: 52},
 		{Network: config.NetworkTCP, Address: "[::]:8443", TLS: &config.TLS{Certificate: "tls.crt", Key: "/etc/headgate/tls.key"},
 			ProxyProtocol: prefixes("127.0.0.1/32"), Line: 53},
@@ -101,10 +101,10 @@ func TestFullAgent(t *testing.T) {
 		Health: config.Health{Path: "/healthz?deep=1", Interval: 2 * time.Second, Timeout: 500 * time.Millisecond, Failures: 2, Successes: 1},
 	}
 	want.Timeouts = config.Timeouts{
-		Header: 5 * time.Second, Read: 30 * time.Second, Write: 31 * time.Second, Idle: 75 * time.Second, Drain: 20 * time.Second,
+		Header: 5 * time.Second, Read: 30 * time.Second, Write: 31 * time.Second, Idle: 75 * time.Second, Tunnel: 10 * time.Minute, Drain: 20 * time.Second,
 	}
 	want.Auth = &config.Auth{
-		Listen:   []config.Listener{{Network: config.NetworkUnix, Address: "/run/headgate/auth.sock", Line: 61}},
+		Listen:   []config.Listener{{Network: config.NetworkUnix, Address: "/run/headgate/auth.sock", Access: config.Access{Group: "www-data"}, Line: 61}},
 		GRPC:     []config.Listener{{Network: config.NetworkTCP, Address: "127.0.0.1:8081", TLS: &config.TLS{Certificate: "tls.crt", Key: "tls.key"}, Line: 62}},
 		Gateways: prefixes("::1/128", "127.0.0.2/32"), Domain: "edge",
 	}
@@ -120,7 +120,7 @@ func TestFullAgent(t *testing.T) {
 	}
 	want.Metrics = &config.Metrics{Listen: config.Listener{Network: config.NetworkTCP, Address: "127.0.0.1:9090", Line: 91}}
 	want.Admin = &config.Admin{
-		Socket: "/run/headgate/admin.sock", Mode: 0o660, TokenFile: "token", Pprof: true,
+		Socket: "/run/headgate/admin.sock", Access: config.Access{Mode: 0o660, Group: "adm"}, TokenFile: "token", Pprof: true,
 		Listen: &config.Listener{Network: config.NetworkTCP, Address: "127.0.0.1:9091", Line: 92},
 	}
 	want.Log = config.Log{Format: config.LogJSON, Level: slog.LevelDebug, File: "/var/log/headgate.log"}

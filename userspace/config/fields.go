@@ -74,7 +74,7 @@ func fileFields() []Field {
 		{"auth", `a section, {listen: ["127.0.0.1:8081"]}`, "no gateway can ask", "fronts for nginx, Traefik, Caddy and Envoy, which ask whether a request may pass"},
 		{"handdown", "a section, {after: 20, within: 10s, action: block, for: 1m}", "the kernel learns nothing of HTTP", "when the kernel takes over a source that is refused again and again"},
 		{"adaptive", "a section, {latency: {target: 200ms}}", "rates stay as they are written", "how the health of the servers moves the rates"},
-		{"metrics", `a section, {listen: "127.0.0.1:9090"}`, "not served", "where Prometheus reads, with /healthz and /readyz"},
+		{"metrics", `a section, {listen: "127.0.0.1:9079"}`, "not served", "where Prometheus reads, with /healthz and /readyz"},
 		{"admin", "a section, {socket: /run/headgate/admin.sock}", "not served", "where the commands and you reach the agent"},
 		{"log", "a section, {format: json, level: info}", "text to standard error", "what is logged, and where"},
 		{"tracing", `a section, {endpoint: "http://127.0.0.1:4318"}`, "no traces", "traces of decisions for OpenTelemetry"},

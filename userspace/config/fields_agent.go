@@ -61,6 +61,7 @@ func adminFields() []Field {
 	return []Field{
 		{"socket", "a path, /run/headgate/admin.sock", "required, or listen", "a unix socket; who may open it may do everything"},
 		{"mode", "0600 or 0660", "0600", "who may open the socket, as of a file"},
+		{"group", groupForm, "the agent's, or the directory's if that is setgid", "the socket's, as of a file; for mode 0660"},
 		{"listen", `"127.0.0.1:9091", or {address: "127.0.0.1:9091", tls: {...}}`, "required, or socket", "an address of this machine; needs token_file"},
 		{"token_file", fileForm, "required with listen", "its content is asked for as a bearer token"},
 		{"pprof", "true or false", "false", "true serves /debug/pprof on the socket"},

@@ -5,11 +5,16 @@ import "github.com/headgate/headgate/userspace/rate"
 // listenForm is how a listener is written.
 const listenForm = `"0.0.0.0:8080", "[::]:8080", "unix:/run/x.sock", "systemd:NAME" or {address: "0.0.0.0:8443", tls: {...}}`
 
+// groupForm is how a group of users is written.
+const groupForm = "a group, www-data or 33"
+
 func listenerFields() []Field {
 	return []Field{
 		{"address", `"0.0.0.0:8080", "[::]:8080", "unix:/run/x.sock" or "systemd:NAME"`, required, "an address of IPv4 is not for IPv6, nor the reverse; :8080 is for both; NAME is the FileDescriptorName of a socket of systemd"},
 		{"tls", "{certificate: FILE, key: FILE}", "no TLS", "who speaks TLS here, by which certificate"},
 		{"proxy_protocol", "a list of addresses and prefixes, [10.0.0.0/8]", "nobody", "the peers that begin each connection with a PROXY protocol header; only under listen"},
+		{"mode", "0660 or 0666", "0660", "of a unix socket: who may connect, as of a file"},
+		{"group", groupForm, "the agent's, or the directory's if that is setgid", "of a unix socket: the file's, so that its members may connect"},
 	}
 }
 
@@ -47,6 +52,7 @@ func timeoutFields() []Field {
 		{"read", "a time, 60s", formatDuration(t.Read), "until the next bytes of a request's body are there"},
 		{"write", "a time, 60s", formatDuration(t.Write), "until the client takes the next bytes of a response"},
 		{"idle", "a time, 75s", formatDuration(t.Idle), "between two requests of a connection"},
+		{"tunnel", "a time, 1h", formatDuration(t.Tunnel), "in which nothing goes through a connection that was taken over, as of a websocket"},
 		{"drain", "a time, 30s", formatDuration(t.Drain), "for requests under way when the agent ends"},
 	}
 }

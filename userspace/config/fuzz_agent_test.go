@@ -142,7 +142,7 @@ func checkServing(t *testing.T, f *config.File) {
 			t.Errorf("a time of %s", d)
 		}
 	}
-	if a := f.Admin; a != nil && (a.Socket == "" && a.Listen == nil || (a.Listen == nil) != (a.TokenFile == "") || a.Mode&0o600 != 0o600) {
+	if a := f.Admin; a != nil && (a.Socket == "" && a.Listen == nil || (a.Listen == nil) != (a.TokenFile == "") || a.Access.Mode&0o600 != 0o600) {
 		t.Errorf("admin %+v", a)
 	}
 	if tr := f.Tracing; tr != nil && (tr.Endpoint == "" || !(tr.Ratio >= 0 && tr.Ratio <= 1)) {

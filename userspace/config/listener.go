@@ -31,15 +31,17 @@ func plainListenerFields() []Field {
 func (w *whole) listener(v value, fields []Field) (Listener, bool) {
 	l := Listener{Line: v.node.Line}
 	at := v
+	var m mapping
 	if v.isMapping() {
-		m, ok := v.mappingOr(fields, unknownOfListener(fields))
-		if !ok {
+		var ok bool
+		if m, ok = v.mappingOr(fields, unknownOfListener(fields)); !ok {
 			return l, false
 		}
 		if at = m.field("address"); !at.given() {
 			m.lack(v, `no address; add address: "0.0.0.0:8443"`)
 		}
 		l.TLS, l.ProxyProtocol = m.tls(), m.proxyProtocol()
+		l.Access = Access{Mode: m.socketMode(0), Group: m.group()}
 	}
 	if at.given() {
 		l.Network, l.Address = at.address()
@@ -47,6 +49,7 @@ func (w *whole) listener(v value, fields []Field) (Listener, bool) {
 	if len(l.ProxyProtocol) > 0 && l.Network == NetworkUnix {
 		v.fail("peers on a unix socket have no address to know them by; remove proxy_protocol")
 	}
+	m.checkAccess(l.Network)
 	return l, l.Address != "" && w.taken.take(at, l)
 }
 

@@ -71,7 +71,7 @@ func fileOf(h config.HTTP) *config.File {
 	return &config.File{
 		HTTP: h,
 		Timeouts: config.Timeouts{
-			Header: 10 * time.Second, Read: time.Minute, Write: time.Minute, Idle: 75 * time.Second, Drain: 30 * time.Second,
+			Header: 10 * time.Second, Read: time.Minute, Write: time.Minute, Idle: 75 * time.Second, Tunnel: time.Hour, Drain: 30 * time.Second,
 		},
 		Log: config.Log{Format: config.LogText, Level: slog.LevelInfo},
 	}

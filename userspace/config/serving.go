@@ -7,7 +7,7 @@ import (
 
 func defaultTimeouts() Timeouts {
 	return Timeouts{
-		Header: 10 * time.Second, Read: time.Minute, Write: time.Minute, Idle: 75 * time.Second, Drain: 30 * time.Second,
+		Header: 10 * time.Second, Read: time.Minute, Write: time.Minute, Idle: 75 * time.Second, Tunnel: time.Hour, Drain: 30 * time.Second,
 	}
 }
 
@@ -21,6 +21,7 @@ func (w *whole) readTimeouts(v value) {
 	t.Read = m.duration("read", leastTime, day, t.Read)
 	t.Write = m.duration("write", leastTime, day, t.Write)
 	t.Idle = m.duration("idle", leastTime, day, t.Idle)
+	t.Tunnel = m.duration("tunnel", leastTime, day, t.Tunnel)
 	t.Drain = m.duration("drain", leastTime, day, t.Drain)
 }
 
@@ -50,6 +51,23 @@ func (w *whole) readAuth(v value) {
 		g.checkSome(a.Gateways, "anybody could ask as if he were a gateway, and name other clients")
 	}
 	a.Domain = m.text("domain")
+	m.field("listen").warnOfAccess(a.Listen)
+	m.field("grpc").warnOfAccess(a.GRPC)
+}
+
+// warnOfAccess warns of unix sockets that gateways, which run as another user than the agent, cannot connect to, and of those
+// that everybody can. A mode that is written out is meant.
+func (v value) warnOfAccess(all []Listener) {
+	for _, l := range all {
+		switch {
+		case l.Network != NetworkUnix:
+		case l.Access == Access{}:
+			v.warn("only the agent's own user and group may connect to %.60s, and gateways mostly run as another (workers of nginx as www-data or nginx) and let pass what they cannot ask about; "+
+				"use {address: \"unix:%.60s\", group: www-data}, or mode: 0660 if the agent's group is right", l.Address, l.Address)
+		case l.Access.Mode&0o002 != 0:
+			v.warn("with mode %04o anybody on this machine can ask as if he were a gateway, and name other clients; use group: www-data", l.Access.Mode)
+		}
+	}
 }
 
 func (w *whole) readMetrics(v value) {
@@ -59,7 +77,7 @@ func (w *whole) readMetrics(v value) {
 	}
 	l := m.field("listen")
 	if !l.given() {
-		m.lack(v, `no listen; add listen: "127.0.0.1:9090"`)
+		m.lack(v, `no listen; add listen: "127.0.0.1:9079"`)
 		return
 	}
 	listener, ok := w.listener(l, plainListenerFields())

@@ -12,8 +12,10 @@ import (
 	"sync/atomic"
 
 	"github.com/headgate/headgate/userspace/clientip"
+	"github.com/headgate/headgate/userspace/gateway/internal/peers"
 	"github.com/headgate/headgate/userspace/httplimit"
 	"github.com/headgate/headgate/userspace/ruleset"
+	"github.com/headgate/headgate/userspace/seldom"
 )
 
 // The paths that gateways ask at.
@@ -44,8 +46,8 @@ type Auth struct {
 	o         AuthOptions
 	log       *slog.Logger
 	strangers atomic.Uint64
-	strange   seldom
-	untold    seldom
+	strange   seldom.Event
+	untold    seldom.Event
 }
 
 // NewAuth returns the fronts for limits that d decides about.
@@ -71,12 +73,12 @@ func (a *Auth) Strangers() uint64 { return a.strangers.Load() }
 func (a *Auth) onlyGateways(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		gateway := gatewayOf(r)
-		if !gateway.IsValid() || contains(a.o.Gateways, gateway) {
+		if !gateway.IsValid() || peers.Among(a.o.Gateways, gateway) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		a.strangers.Add(1)
-		if times, ok := a.strange.now(); ok {
+		if times, ok := a.strange.Now(); ok {
 			a.log.Warn("who asks is no gateway; list it under auth: gateways if it is", "peer", gateway, "times", times)
 		}
 		http.Error(w, "you are not one of the gateways that may ask", http.StatusForbidden)
@@ -96,7 +98,7 @@ func (a *Auth) translated(told func(*http.Request) (*http.Request, error), next 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client, err := told(r)
 		if err != nil {
-			if times, ok := a.untold.now(); ok {
+			if times, ok := a.untold.Now(); ok {
 				a.log.Error("a gateway does not tell what it has to", "error", err, "path", r.URL.Path, "times", times)
 			}
 			http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -59,7 +59,8 @@ func cutLast(h http.Header) string {
 // where the client's request is a HEAD: the gateway's may be none, and then waits for it.
 func refuseForward(o httplimit.Options) func(http.ResponseWriter, *http.Request, *ruleset.Decision) {
 	return func(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
-		status, header, body := httplimit.Answer(d, strings.Join(r.Header["Accept"], ","), o)
+		header := make(http.Header, 8)
+		status, body := httplimit.Answer(header, nil, d, strings.Join(r.Header["Accept"], ","), o)
 		maps.Copy(w.Header(), header)
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(status)

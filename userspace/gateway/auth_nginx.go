@@ -50,7 +50,7 @@ func toldByNginx(r *http.Request) (*http.Request, error) {
 func refuseNginx(o httplimit.Options) func(http.ResponseWriter, *http.Request, *ruleset.Decision) {
 	return func(w http.ResponseWriter, _ *http.Request, d *ruleset.Decision) {
 		// nginx cannot set the content type by a variable, so there is one.
-		status, _, body := httplimit.Answer(d, "application/problem+json", o)
+		status, body := httplimit.Answer(make(http.Header, 8), nil, d, "application/problem+json", o)
 		h := w.Header()
 		h.Set(nginxStatus, strconv.Itoa(status))
 		h.Set(nginxBody, string(bytes.TrimSpace(body)))

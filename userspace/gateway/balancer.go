@@ -65,10 +65,13 @@ func roundTrip(t http.RoundTripper, r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// failed notes that s failed, and reports whether it was the server's fault.
+// failed notes that s failed, and reports whether it was not the client's fault. If it was ours, nothing is known of s.
 func (p *Proxy) failed(pool *pool, s *server, r *http.Request, x *exchange, err error) bool {
 	if r.Context().Err() != nil || x.body.failure() != nil {
 		return false
+	}
+	if isOwnFault(err) {
+		return true
 	}
 	s.failures.Add(1)
 	if isUnreachable(err) {

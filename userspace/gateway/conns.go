@@ -7,18 +7,18 @@ import (
 	"net/http"
 	"sync"
 
-	"golang.org/x/sys/unix"
+	"github.com/headgate/headgate/userspace/seldom"
 )
 
 // conns bounds the connections of a server. A slow client costs its connection, and when there are too many of
 // them, those that have waited longest without a whole request go: a client that sends one is hit only after all others.
 type conns struct {
-	most    int
 	tunnels *tunnels
 	log     *slog.Logger
-	seldom  seldom
+	seldom  seldom.Event
 
 	mu      sync.Mutex
+	most    int
 	places  map[net.Conn]*place
 	waiting place // the ring of those that wait for a request: next is the one that has waited longest
 }
@@ -76,43 +76,46 @@ func (p *place) leave() {
 	}
 }
 
-// makeRoom closes a connection if there are too many: that which has waited longest, or else the new one.
+// bound changes how many there are at most. Where there are more, the next new one makes them so many.
+func (c *conns) bound(most int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.most = most
+}
+
+// makeRoom closes connections if there are too many: those that have waited longest, or else the new one.
 func (c *conns) makeRoom(conn net.Conn) {
-	victim := c.victim(conn)
-	if victim == nil {
-		return
-	}
-	// Its state follows when its goroutine finds it closed.
-	_ = closeRaw(victim)
-	if times, ok := c.seldom.now(); ok {
-		c.log.Warn("too many connections; one was closed to make room", "most", c.most, "closed", times)
+	for {
+		victim, most := c.victim(conn)
+		if victim == nil {
+			return
+		}
+		// Its state follows when its goroutine finds it closed.
+		_ = closeRaw(victim)
+		if times, ok := c.seldom.Now(); ok {
+			c.log.Warn("too many connections; one was closed to make room", "most", most, "closed", times)
+		}
+		if victim == conn {
+			return
+		}
 	}
 }
 
-func (c *conns) victim(conn net.Conn) net.Conn {
+// victim returns a connection that has to go for conn, nil if none has, and how many there may be.
+func (c *conns) victim(conn net.Conn) (net.Conn, int) {
 	tunnels := c.tunnels.len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.places)+tunnels < c.most {
-		return nil
+		return nil, c.most
 	}
 	oldest := c.waiting.next
 	if oldest == &c.waiting {
-		return conn
+		return conn, c.most
 	}
 	oldest.leave()
 	delete(c.places, oldest.conn)
-	return oldest.conn
-}
-
-// defaultMaxConns returns half of the files that the process may open.
-func defaultMaxConns() int {
-	const unlimited = 1 << 20
-	var files unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
-		return unlimited
-	}
-	return int(min(files.Cur, 2*unlimited) / 2)
+	return oldest.conn, c.most
 }
 
 // closeRaw closes conn without the farewell of TLS, for which its client could let us wait.

@@ -13,8 +13,8 @@
 //
 // # Time
 //
-// Nobody may hold a connection by doing nothing, but for those that were taken over, as of websockets: these end when one of
-// their ends closes them, or does not take what it is sent. A request's header has config.Timeouts.Header to come, a
+// Nobody may hold a connection by doing nothing. One that was taken over, as of a websocket, ends when one of its ends closes
+// it, or does not take what it is sent, or when nothing has gone through it for config.Timeouts.Tunnel. A request's header has config.Timeouts.Header to come, a
 // TLS handshake and a PROXY protocol header as well. Bodies and responses may take any time as long as they move:
 // the next bytes of a body must come within Read, and each write be taken within Write. So a
 // stream of events lives while the client takes what there is, and a stalled download ends.

@@ -33,7 +33,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	status := statusOf(err)
 	if r.Context().Err() == nil {
-		if times, ok := p.failing.now(); ok {
+		if times, ok := p.failing.Now(); ok {
 			p.log.Error("no answer from the upstream", "error", err, "status", status, "requests", times)
 		}
 	}

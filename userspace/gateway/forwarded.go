@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/userspace/clientip"
+	"github.com/headgate/headgate/userspace/gateway/internal/peers"
 )
 
 // The fields that tell a server what its proxies know.
@@ -58,7 +59,7 @@ func (p *Proxy) trusts(peer netip.Addr) bool {
 	if !peer.IsValid() {
 		return p.o.TrustUnix
 	}
-	return contains(p.o.TrustedProxies, peer.WithZone(""))
+	return peers.Among(p.o.TrustedProxies, peer.WithZone(""))
 }
 
 func scheme(r *http.Request) string {

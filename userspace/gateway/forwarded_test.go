@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/headgate/headgate/userspace/clientip"
+	"github.com/headgate/headgate/userspace/gateway/internal/peers"
 )
 
 // Whatever a client writes into fields, through any trusted proxies, the server and the limiter agree
@@ -47,7 +48,7 @@ func TestCase03ForwardedForCannotBeForged(t *testing.T) {
 		if got := server.Client(netip.MustParseAddr("192.0.2.1"), out.Header); got.Addr != want.Addr {
 			t.Errorf("the server takes it for %v, the limiter for %v: %q became %q", got, want, in.Header[forwardedFor], out.Header[forwardedFor])
 		}
-		if contains(trusted, peer) {
+		if peers.Among(trusted, peer) {
 			return
 		}
 		if d := out.Header; d.Get(forwardedFor) != peer.String() || d.Get(realIP) != "" || d.Get(forwardedHost) != in.Host {

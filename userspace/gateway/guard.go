@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ type guard struct {
 	read, write time.Duration
 	stream      bool // of several on a connection
 	tunnels     *tunnels
+	cancel      context.CancelFunc // of the request's context; a no-op if it asks for no upgrade
 
 	mu         sync.Mutex
 	ended      bool // the handler has returned: deadlines are net/http's again
@@ -46,7 +48,7 @@ func guarded(w http.ResponseWriter, r *http.Request, read, write time.Duration, 
 	if !ok {
 		return w, nil
 	}
-	g := &guard{ResponseWriter: w, conn: conn, read: read, write: write, stream: r.ProtoMajor > 1, tunnels: t}
+	g := &guard{ResponseWriter: w, conn: conn, read: read, write: write, stream: r.ProtoMajor > 1, tunnels: t, cancel: func() {}}
 	if r.Body != nil && r.Body != http.NoBody {
 		g.body = r.Body
 		r.Body = guardedBody{g}
@@ -55,6 +57,13 @@ func guarded(w http.ResponseWriter, r *http.Request, read, write time.Duration, 
 		return hijackable{g}, g
 	}
 	return g, g
+}
+
+// cancelable returns r with a context that a tunnel's end ends: net/http does not after the connection was taken over.
+func (g *guard) cancelable(r *http.Request) *http.Request {
+	ctx, cancel := context.WithCancel(r.Context())
+	g.cancel = cancel
+	return r.WithContext(ctx)
 }
 
 // Unwrap is for http.ResponseController.
@@ -122,6 +131,7 @@ func (g *guard) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended = true
+	g.cancel()
 	if g.hijacked {
 		return
 	}
@@ -184,5 +194,5 @@ func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	h.mu.Lock()
 	h.hijacked = true
 	h.mu.Unlock()
-	return h.tunnels.add(conn, h.write), buffered, nil
+	return h.tunnels.add(conn, h.write, h.cancel), buffered, nil
 }

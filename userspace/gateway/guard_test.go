@@ -20,7 +20,7 @@ import (
 
 // limits are timeouts that tests in a bubble wait for.
 func limits() config.Timeouts {
-	return config.Timeouts{Header: 10 * time.Second, Read: 20 * time.Second, Write: 30 * time.Second, Idle: 40 * time.Second}
+	return config.Timeouts{Header: 10 * time.Second, Read: 20 * time.Second, Write: 30 * time.Second, Idle: 40 * time.Second, Tunnel: 20 * time.Minute}
 }
 
 // bubble runs f with a server of h on connections in memory, on a clock that moves when all wait.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -127,12 +128,14 @@ func (p *Proxy) checkAlways(ctx context.Context, pool *pool, s *server) {
 	interval := time.NewTicker(pool.health.Interval)
 	defer interval.Stop()
 	for ctx.Err() == nil {
-		isWell := pool.check(ctx, s)
+		err := pool.check(ctx, s)
 		switch {
 		case ctx.Err() != nil:
 			return
-		case isWell:
+		case err == nil:
 			p.report(s, s.health.good(pool.health))
+		case isOwnFault(err):
+			p.log.Error("a server could not be asked whether it is well", "upstream", s.name, "error", err)
 		default:
 			p.report(s, s.health.bad(pool.health))
 		}
@@ -146,20 +149,25 @@ func (p *Proxy) checkAlways(ctx context.Context, pool *pool, s *server) {
 // mostOfCheck bounds what is read of an answer to a check, so that the connection can be used again.
 const mostOfCheck = 64 << 10
 
-// check asks s whether it is well.
-func (p *pool) check(ctx context.Context, s *server) bool {
+// check asks s whether it is well, and returns why not.
+func (p *pool) check(ctx context.Context, s *server) error {
 	ctx, cancel := context.WithTimeout(ctx, p.health.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.name+p.health.Path, nil)
 	if err != nil {
-		return false
+		return err
 	}
 	r.Header.Set("User-Agent", "headgate-health")
 	res, err := p.transport.RoundTrip(r)
 	if err != nil {
-		return false
+		return err
 	}
 	defer res.Body.Close()
-	_, err = io.Copy(io.Discard, io.LimitReader(res.Body, mostOfCheck))
-	return err == nil && res.StatusCode >= 200 && res.StatusCode < 400
+	if _, err := io.Copy(io.Discard, io.LimitReader(res.Body, mostOfCheck)); err != nil {
+		return err
+	}
+	if res.StatusCode < 200 || res.StatusCode >= 400 {
+		return fmt.Errorf("status %d", res.StatusCode)
+	}
+	return nil
 }

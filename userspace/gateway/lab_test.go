@@ -31,7 +31,7 @@ import (
 
 // times are the timeouts of tests that wait for none of them.
 func times() config.Timeouts {
-	return config.Timeouts{Header: time.Minute, Read: time.Minute, Write: time.Minute, Idle: time.Minute, Drain: time.Minute}
+	return config.Timeouts{Header: time.Minute, Read: time.Minute, Write: time.Minute, Idle: time.Minute, Tunnel: time.Minute, Drain: time.Minute}
 }
 
 // logged is a log that can be read while it is written.

@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net"
-	"net/netip"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
@@ -18,18 +16,13 @@ import (
 type ListenOptions struct {
 	// Sockets are those that systemd has opened, of Inherited.
 	Sockets Sockets
-	// Mode is that of a unix socket's file; 0660 by default.
-	Mode fs.FileMode
 	// HeaderTimeout is how long a PROXY protocol header may take; 10 s by default.
 	HeaderTimeout time.Duration
 	Log           *slog.Logger // slog.Default if nil
 }
 
-// What applies where ListenOptions say nothing.
-const (
-	DefaultSocketMode    fs.FileMode = 0o660
-	DefaultHeaderTimeout             = 10 * time.Second
-)
+// DefaultHeaderTimeout applies where ListenOptions say nothing.
+const DefaultHeaderTimeout = 10 * time.Second
 
 // Listen listens on l: with TLS, and for PROXY protocol headers, if l says so. An error names the address and
 // what is wrong with it. Nothing is left open after one.
@@ -55,7 +48,7 @@ func listen(l config.Listener, o ListenOptions) (net.Listener, error) {
 	case "tcp":
 		return new(net.ListenConfig).Listen(context.Background(), l.TCP(), l.Address)
 	case "unix":
-		return listenUnix(l.Address, cmp.Or(o.Mode, DefaultSocketMode))
+		return listenUnix(l.Address, l.Access)
 	case "systemd":
 		return o.Sockets.listen(l.Address)
 	default:
@@ -80,14 +73,4 @@ func wrap(base net.Listener, l config.Listener, o ListenOptions) (net.Listener, 
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
 	}), nil
-}
-
-// contains reports whether one of the prefixes has addr, which is no IPv4-mapped one and has no zone.
-func contains(prefixes []netip.Prefix, addr netip.Addr) bool {
-	for _, p := range prefixes {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
 }

@@ -18,7 +18,7 @@ import (
 func TestListenUnix(t *testing.T) {
 	leak.Check(t)
 	path := filepath.Join(t.TempDir(), "s")
-	l, err := Listen(config.Listener{Network: "unix", Address: path}, ListenOptions{Mode: 0o600})
+	l, err := Listen(config.Listener{Network: "unix", Address: path, Access: config.Access{Mode: 0o600}}, ListenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestListenUnixStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if file, err := os.Lstat(path); err != nil || file.Mode().Perm() != DefaultSocketMode {
+	if file, err := os.Lstat(path); err != nil || file.Mode().Perm() != config.DefaultSocketMode {
 		t.Errorf("%v, %v", file, err)
 	}
 }
@@ -100,7 +100,7 @@ func TestListenErrors(t *testing.T) {
 		want string
 	}{
 		"regular file":   {config.Listener{Network: "unix", Address: plain}, "is no socket"},
-		"no directory":   {config.Listener{Network: "unix", Address: filepath.Join(dir, "no/s")}, "no such file or directory"},
+		"no directory":   {config.Listener{Network: "unix", Address: filepath.Join(dir, "no/such/s")}, "no such file or directory"},
 		"long path":      {config.Listener{Network: "unix", Address: filepath.Join(long, "s")}, "choose a shorter one"},
 		"no certificate": {config.Listener{Network: "tcp", Address: "127.0.0.1:0", TLS: missing}, "no.pem: no such file"},
 		"bad address":    {config.Listener{Network: "tcp", Address: "127.0.0.1:x"}, "unknown port"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/seldom"
 )
 
 // ProxyOptions are what a config.Upstream does not say. The zero value is ready.
@@ -46,7 +47,7 @@ type Proxy struct {
 	inFlight atomic.Int64
 	waiting  atomic.Int64
 	pool     atomic.Pointer[pool]
-	failing  seldom
+	failing  seldom.Event
 
 	replacing sync.Mutex
 }

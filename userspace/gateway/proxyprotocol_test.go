@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,11 @@ func header(t *testing.T, version byte, command proxyproto.ProtocolVersionAndCom
 	return b.String()
 }
 
+// raw returns a header of version 2 whose addresses are length zeroes.
+func raw(command, family byte, length int) string {
+	return "\r\n\r\n\x00\r\nQUIT\n" + string([]byte{command, family, 0, byte(length)}) + strings.Repeat("\x00", length)
+}
+
 const askWho = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 
 // who answers who the request and its connection are from.
@@ -44,16 +50,21 @@ func TestProxyProtocol(t *testing.T) {
 		listed     string
 		sent, want string // the body; empty for a request that is not answered by the handler
 	}{
-		"version 1":              {"127.0.0.0/8", v1 + askWho, "203.0.113.7 via 127.0.0.1"},
-		"version 2":              {"127.0.0.0/8", v2 + askWho, "203.0.113.7 via 127.0.0.1"},
-		"version 1 unknown":      {"127.0.0.0/8", "PROXY UNKNOWN\r\n" + askWho, "127.0.0.1 via 127.0.0.1"},
-		"version 2 local":        {"127.0.0.0/8", header(t, 2, proxyproto.LOCAL) + askWho, "127.0.0.1 via 127.0.0.1"},
-		"missing":                {"127.0.0.0/8", askWho, ""},
-		"broken":                 {"127.0.0.0/8", "PROXY TCP4 1.2.3.4\r\n" + askWho, ""},
-		"forged, version 1":      {"192.0.2.0/24", v1 + askWho, ""},
-		"forged, version 2":      {"192.0.2.0/24", v2 + askWho, ""},
-		"not listed, none sent":  {"192.0.2.0/24", askWho, "127.0.0.1 via invalid IP"},
-		"twice, the second told": {"127.0.0.0/8", v1 + v1 + askWho, ""},
+		"version 1":               {"127.0.0.0/8", v1 + askWho, "203.0.113.7 via 127.0.0.1"},
+		"version 2":               {"127.0.0.0/8", v2 + askWho, "203.0.113.7 via 127.0.0.1"},
+		"version 1 unknown":       {"127.0.0.0/8", "PROXY UNKNOWN\r\n" + askWho, "127.0.0.1 via 127.0.0.1"},
+		"version 2 local":         {"127.0.0.0/8", header(t, 2, proxyproto.LOCAL) + askWho, "127.0.0.1 via 127.0.0.1"},
+		"version 2 local, length": {"127.0.0.0/8", raw(0x20, 0x11, 3) + askWho, "127.0.0.1 via 127.0.0.1"},
+		"version 2 none":          {"127.0.0.0/8", raw(0x21, 0x00, 0) + askWho, "127.0.0.1 via 127.0.0.1"},
+		"version 2 none, TLVs":    {"127.0.0.0/8", raw(0x21, 0x00, 7) + askWho, "127.0.0.1 via 127.0.0.1"},
+		"version 2 no family":     {"127.0.0.0/8", raw(0x21, 0x05, 0) + askWho, ""},
+		"none, not listed":        {"192.0.2.0/24", raw(0x21, 0x00, 0) + askWho, ""},
+		"missing":                 {"127.0.0.0/8", askWho, ""},
+		"broken":                  {"127.0.0.0/8", "PROXY TCP4 1.2.3.4\r\n" + askWho, ""},
+		"forged, version 1":       {"192.0.2.0/24", v1 + askWho, ""},
+		"forged, version 2":       {"192.0.2.0/24", v2 + askWho, ""},
+		"not listed, none sent":   {"192.0.2.0/24", askWho, "127.0.0.1 via invalid IP"},
+		"twice, the second told":  {"127.0.0.0/8", v1 + v1 + askWho, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +77,28 @@ func TestProxyProtocol(t *testing.T) {
 			defer conn.Close()
 			checkWho(t, conn, tt.sent, tt.want)
 		})
+	}
+}
+
+// Less than a header is none.
+func TestShortProxyProtocol(t *testing.T) {
+	l := loopback(t, config.Listener{ProxyProtocol: prefixes("127.0.0.0/8")})
+	run(t, l, http.HandlerFunc(who), ServerOptions{})
+	for _, sent := range []string{"", "P", "PROXY TCP4", raw(0x21, 0x11, 0)[:13]} {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, sent); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(conn); err == nil && !strings.HasPrefix(string(got), "HTTP/1.1 400 ") && len(got) > 0 {
+			t.Errorf("%q is answered by %q", sent, got)
+		}
 	}
 }
 
@@ -128,7 +161,7 @@ func TestHalfOfATunnelIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	half := new(tunnels).add(conn, time.Minute).(*tunnel)
+	half := (&tunnels{idle: time.Minute}).add(conn, time.Minute, func() {}).(*tunnel)
 	defer half.Close()
 	if err := half.CloseWrite(); err != nil {
 		t.Fatal(err)

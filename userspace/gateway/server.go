@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/gateway/internal/peers"
 )
 
 // ServerOptions are what a Server is made of.
@@ -27,8 +27,8 @@ type ServerOptions struct {
 	// Timeouts must all be above 0. Drain is not looked at: it is the context of Shutdown.
 	Timeouts config.Timeouts
 	Log      *slog.Logger // slog.Default if nil
-	// MaxConns bounds the connections, tunnels as of websockets included; by default half of the files that
-	// the process may open, since a request that is passed on needs two. Beyond it the connection that has waited longest for a request
+	// MaxConns bounds the connections, tunnels as of websockets included; by default half of Files, since a request
+	// that is passed on needs two, which is too much where several servers share them. Beyond it the connection that has waited longest for a request
 	// makes room for a new one; if none does, the new one is closed.
 	MaxConns int
 	// MaxHeaderBytes bounds a request's header; 64 KiB by default.
@@ -53,7 +53,8 @@ type Server struct {
 	census   census
 	server   http.Server
 
-	retired atomic.Bool
+	requests atomic.Uint64
+	retired  atomic.Bool
 
 	mu        sync.Mutex
 	listeners []net.Listener
@@ -64,7 +65,8 @@ type Server struct {
 func NewServer(o ServerOptions) *Server {
 	log := cmp.Or(o.Log, slog.Default()).With("server", o.Name)
 	s := &Server{timeouts: o.Timeouts, handler: o.Handler}
-	s.conns = newConns(cmp.Or(o.MaxConns, defaultMaxConns()), &s.tunnels, log)
+	s.tunnels.idle = o.Timeouts.Tunnel
+	s.conns = newConns(cmp.Or(o.MaxConns, Files()/2), &s.tunnels, log)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
@@ -95,6 +97,12 @@ func (s *Server) Connections() (open int, accepted uint64) {
 	return open + s.tunnels.len(), accepted
 }
 
+// Requests returns how many requests have come so far.
+func (s *Server) Requests() uint64 { return s.requests.Load() }
+
+// SetMaxConns changes ServerOptions.MaxConns to n, at least 1. Where more are open, they stay until the next one comes.
+func (s *Server) SetMaxConns(n int) { s.conns.bound(n) }
+
 // followConn is http.Server.ConnState.
 func (s *Server) followConn(conn net.Conn, state http.ConnState) {
 	s.census.follow(conn, state)
@@ -102,12 +110,16 @@ func (s *Server) followConn(conn net.Conn, state http.ConnState) {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
 	if r.ProtoMajor == 1 && s.retired.Load() {
 		w.Header().Set("Connection", "close")
 	}
 	w, g := guarded(w, r, s.timeouts.Read, s.timeouts.Write, &s.tunnels)
 	if g != nil {
 		defer g.end()
+		if len(r.Header["Upgrade"]) > 0 {
+			r = g.cancelable(r)
+		}
 	}
 	s.handler.ServeHTTP(w, r)
 }
@@ -234,14 +246,5 @@ func withConn(ctx context.Context, conn net.Conn) context.Context {
 		return ctx
 	}
 	// Not RemoteAddr of p, which waits for the header.
-	return clientip.WithConn(ctx, addrOf(p.Raw().RemoteAddr()))
-}
-
-// addrOf returns an address without its port; invalid if it has none, as that of a unix socket.
-func addrOf(a net.Addr) netip.Addr {
-	t, ok := a.(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
-	}
-	return t.AddrPort().Addr().Unmap().WithZone("")
+	return clientip.WithConn(ctx, peers.Addr(p.Raw().RemoteAddr()))
 }

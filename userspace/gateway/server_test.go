@@ -192,6 +192,61 @@ func TestStalledTunnel(t *testing.T) {
 	})
 }
 
+// A tunnel through which nothing goes is closed, by the time since anything went either way; and the request ends, so that the other end is
+// closed too where only that has anything left to say.
+func TestIdleTunnel(t *testing.T) {
+	ended := make(chan time.Time, 1)
+	waiting := func(w http.ResponseWriter, r *http.Request) {
+		defer func() { ended <- time.Now() }()
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_, _ = io.Copy(conn, conn) // not by what was buffered: an error of that ends the request by itself
+		<-r.Context().Done()
+	}
+	bubble(t, waiting, func(t *testing.T, s *Server, p *pipes) {
+		conn := p.connect(t)
+		read := openTunnel(t, conn)
+		for range 5 {
+			time.Sleep(limits().Tunnel - time.Second)
+			if _, err := io.WriteString(conn, "more\n"); err != nil {
+				t.Fatal(err)
+			}
+			if line, err := read.ReadString('\n'); line != "more\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+		}
+		began := time.Now()
+		if d := elapsed(conn); d != limits().Tunnel {
+			t.Errorf("closed after %v, want %v", d, limits().Tunnel)
+		}
+		if d := (<-ended).Sub(began); d != limits().Tunnel {
+			t.Errorf("the request ended after %v, want %v", d, limits().Tunnel)
+		}
+		if open, _ := s.Connections(); open != 0 {
+			t.Errorf("%d connections", open)
+		}
+	})
+}
+
+// A lower bound closes what waits when the next connection comes.
+func TestConnectionsAreBoundedAnew(t *testing.T) {
+	bubble(t, who, func(t *testing.T, s *Server, p *pipes) {
+		for range 5 {
+			p.connect(t)
+		}
+		synctest.Wait()
+		s.SetMaxConns(2)
+		p.connect(t)
+		synctest.Wait()
+		if n := s.conns.len(); n != 2 {
+			t.Errorf("%d connections, want 2", n)
+		}
+	})
+}
+
 // Those that have waited longest for a request make room.
 func TestConnectionsAreBounded(t *testing.T) {
 	l := loopback(t, config.Listener{})

@@ -19,7 +19,7 @@ type ServerState struct {
 	Healthy  bool   // not left out
 	InFlight int    // requests that it has now
 	// Requests and Failures count since the server was first configured. A request that was tried with several
-	// servers counts for each. A failure is a request with an answer of 5xx, or without one by no fault of the client.
+	// servers counts for each. A failure is a request with an answer of 5xx, or without one by its fault.
 	Requests, Failures uint64
 }
 

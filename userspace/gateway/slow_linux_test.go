@@ -17,7 +17,7 @@ import (
 // Slow clients, who each send the beginning of a header and no more, cost bounded memory, and a good one is served among
 // them. There are 10,000, or as many as the process may open files for, of which each needs two here.
 func TestSlowloris(t *testing.T) {
-	slowClients := min(10_000, (2*defaultMaxConns()-1000)/2)
+	slowClients := min(10_000, (Files()-1000)/2)
 	l := loopback(t, config.Listener{})
 	s := run(t, l, http.HandlerFunc(who), ServerOptions{MaxConns: slowClients + 10})
 	before := memory()

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/headgate/headgate/userspace/config"
 )
 
 // unixListener removes its file when it is closed, unless that has become another's.
@@ -20,10 +22,13 @@ type unixListener struct {
 	once sync.Once
 }
 
-// listenUnix listens on a unix socket at path, whose file has mode from the first moment on: it is made in a
+// listenUnix listens on a unix socket at path, whose file is for those of access from the first moment on: it is made in a
 // directory that nobody else can enter, and moved to its place. That also replaces a socket that is left over in one step.
-func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
+func listenUnix(path string, access config.Access) (net.Listener, error) {
 	if err := checkFree(path); err != nil {
+		return nil, err
+	}
+	if err := makeDirectory(path); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".new-")
@@ -38,7 +43,7 @@ func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	}
 	base.SetUnlinkOnClose(false)
 	l := &unixListener{UnixListener: base, path: path}
-	if err := l.publish(hidden, mode); err != nil {
+	if err := l.publish(hidden, access); err != nil {
 		base.Close()
 		return nil, err
 	}
@@ -46,11 +51,14 @@ func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 }
 
 // publish moves the socket to its path.
-func (l *unixListener) publish(hidden string, mode fs.FileMode) error {
-	if err := os.Chmod(hidden, mode); err != nil {
+func (l *unixListener) publish(hidden string, access config.Access) error {
+	gid, err := groupID(access.Group)
+	if err != nil {
 		return err
 	}
-	var err error
+	if err := permit(hidden, gid, modeOf(access)); err != nil {
+		return err
+	}
 	if l.file, err = os.Lstat(hidden); err != nil {
 		return err
 	}

@@ -119,3 +119,30 @@ func TestClone(t *testing.T) {
 		t.Error("the key changed with the buffer")
 	}
 }
+
+// A zone that may have more keys than it was made for finds each as fast as if it had been made for them, and loses none.
+func TestMoreRoom(t *testing.T) {
+	const keys = 10_000
+	z := newZone(t, "1r/s", nginx.Options[string]{MaxKeys: 4})
+	l := z.Limiter(5, nginx.NoDelay)
+	take := func(from, to int) {
+		for i := range to - from {
+			l.Take(fmt.Sprint(from+i), 1, ms(boot))
+		}
+	}
+	take(0, 4)
+	z.Forget("1") // a free node is in no bucket
+	z.SetMaxKeys(keys)
+	take(0, keys)
+	if c, want := z.Counters(), (keyed.Counters{Keys: keys, Allowed: keys + 4}); c != want {
+		t.Errorf("counters %+v, want %+v", c, want)
+	}
+	if most := nginx.LongestChain(z); most > 16 { // with a bucket for each, 8 is usual
+		t.Errorf("%d keys are in one bucket", most)
+	}
+	for i := range keys {
+		if !z.Forget(fmt.Sprint(i)) {
+			t.Fatalf("key %d is lost", i)
+		}
+	}
+}

@@ -1,5 +1,7 @@
 package nginx
 
+import "math/bits"
+
 // chunkLen is how many nodes are allocated at once.
 const chunkLen = 256
 
@@ -27,6 +29,22 @@ type store[K comparable] struct {
 func (s *store[K]) at(i uint32) *node[K] { return &s.chunks[(i-1)/chunkLen][(i-1)%chunkLen] }
 
 func (s *store[K]) bucket(hash uint32) *uint32 { return &s.buckets[hash&uint32(len(s.buckets)-1)] }
+
+// bucketsFor returns how many buckets there are for so many keys: one or two for each, and a power of two.
+func bucketsFor(keys int) int { return 1 << bits.Len(uint(keys-1)) }
+
+// grow makes n buckets, a power of two, if there are fewer.
+func (s *store[K]) grow(n int) {
+	if n <= len(s.buckets) {
+		return
+	}
+	s.buckets = make([]uint32, n)
+	for i := s.newest; i != 0; i = s.at(i).older {
+		node := s.at(i)
+		bucket := s.bucket(node.hash)
+		node.chain, *bucket = *bucket, i
+	}
+}
 
 // find returns the node of key, 0 if there is none.
 func (s *store[K]) find(key K, hash uint32) uint32 {

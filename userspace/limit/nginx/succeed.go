@@ -33,7 +33,7 @@ func (z *Zone[K]) Settle(time.Duration) {
 }
 
 // SetMaxKeys changes Options.MaxKeys. Where more keys are there, each new one takes the place of two or more.
-// What finds the keys stays as large as it is.
+// What finds the keys grows with it, which takes time in proportion to the keys that are there, and never shrinks.
 func (z *Zone[K]) SetMaxKeys(n int) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -41,6 +41,7 @@ func (z *Zone[K]) SetMaxKeys(n int) {
 		n = keyed.DefaultMaxKeys
 	}
 	z.maxKeys = min(max(n, 1), keyed.MostKeys)
+	z.nodes.grow(bucketsFor(z.maxKeys))
 }
 
 // Forget makes key one that was never seen, and reports whether something was known of it.

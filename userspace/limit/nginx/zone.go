@@ -3,7 +3,6 @@ package nginx
 import (
 	"fmt"
 	"hash/maphash"
-	"math/bits"
 	"sync"
 
 	"github.com/headgate/headgate/userspace/keyed"
@@ -68,7 +67,7 @@ func NewZone[K comparable](rate Rate, o Options[K]) (*Zone[K], error) {
 		clone:   o.Clone,
 		seed:    maphash.MakeSeed(),
 		order:   keyed.Orders(1),
-		nodes:   store[K]{buckets: make([]uint32, 1<<bits.Len(uint(o.MaxKeys-1)))},
+		nodes:   store[K]{buckets: make([]uint32, bucketsFor(o.MaxKeys))},
 	}
 	return &Zone[K]{keys: shared, from: rate}, nil
 }

@@ -1,0 +1,35 @@
+package gateway
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/userspace/config"
+)
+
+// The directory of a socket is made, but not those above it.
+func TestListenUnixMakesItsDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	l, err := Listen(config.Listener{Network: "unix", Address: filepath.Join(dir, "s")}, ListenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	made, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := made.Mode().Perm(); mode&0o700 != 0o700 || mode&0o022 != 0 {
+		t.Errorf("its mode is %o", mode)
+	}
+
+	deep := filepath.Join(dir, "no", "such")
+	_, err = Listen(config.Listener{Network: "unix", Address: filepath.Join(deep, "s")}, ListenOptions{})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "mkdir -p "+deep) {
+		t.Errorf("error %v", err)
+	}
+}
