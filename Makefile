@@ -10,8 +10,17 @@ BENCH := test/bench
 # Nested modules: what they compare headgate with, or test it with, is no dependency of headgate.
 NESTED := $(BENCH) test/gateways
 PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
 UNITS := $(DESTDIR)$(PREFIX)/lib/systemd/system
-VERSION ?= $(or $(shell git describe --tags 2>/dev/null),v0.0.0)
+SHARE := $(DESTDIR)$(PREFIX)/share
+BASH_COMPLETION := $(SHARE)/bash-completion/completions/headgate
+ZSH_COMPLETION := $(SHARE)/zsh/site-functions/_headgate
+FISH_COMPLETION := $(SHARE)/fish/vendor_completions.d/headgate.fish
+# The version of what is built here: by the last tag or, without one, the next one of the changelog, and the commit.
+COMMIT = $(shell git describe --always --exclude '*' --dirty=.dirty 2>/dev/null)
+NEXT = $(shell sed -n 's/^\#\# \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
+VERSION ?= $(or $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null),v$(NEXT)-dev$(addprefix +,$(COMMIT)))
+LINKED = -X main.linkedVersion=$(VERSION)
 # As root the tests must not skip what needs root.
 export HEADGATE_REQUIRE_ROOT := $(if $(filter 0,$(shell id -u)),1,)
 
@@ -21,7 +30,11 @@ help: ## Show this help
 
 .PHONY: build
 build: ## Build bin/headgate; needs only Go
-	$(GO) build -o $(BIN) ./cmd/headgate
+	$(GO) build -ldflags "$(LINKED)" -o $(BIN) ./cmd/headgate
+
+.PHONY: version
+version: # what is built, for scripts
+	@echo $(VERSION)
 
 .PHONY: demo
 demo: build ## Limit real packets in a throwaway namespace and check the numbers (root)
@@ -96,26 +109,32 @@ man: build ## Write the man pages to docs/man
 	env -u HEADGATE_PIN ./$(BIN) man docs/man
 
 .PHONY: install
-install: ## Install the program, man pages and systemd unit below PREFIX (/usr/local); builds only what is missing
+install: ## Install the program, man pages, completions and units below PREFIX (/usr/local), and files in /etc that are missing; builds only what is missing
 	@test -x $(BIN) || $(MAKE) build
 	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/headgate
-	install -d $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 0644 docs/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
-	install -d $(UNITS)
+	install -d $(SHARE)/man/man8 $(UNITS) $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+	install -m 0644 docs/man/*.8 $(SHARE)/man/man8/
 	for unit in headgate.service headgate-attach.service headgate.socket; do \
 		sed 's|/usr/local/bin/headgate|$(PREFIX)/bin/headgate|' deploy/$$unit > $(UNITS)/$$unit && chmod 0644 $(UNITS)/$$unit; \
 	done
+	$(BIN) completion bash > $(BASH_COMPLETION)
+	$(BIN) completion zsh > $(ZSH_COMPLETION)
+	$(BIN) completion fish > $(FISH_COMPLETION)
+	chmod 0644 $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
+	test -e $(DESTDIR)$(SYSCONFDIR)/headgate/headgate.yaml || install -D -m 0640 deploy/headgate.yaml $(DESTDIR)$(SYSCONFDIR)/headgate/headgate.yaml
+	test -e $(DESTDIR)$(SYSCONFDIR)/default/headgate-attach || install -D -m 0644 deploy/headgate-attach.default $(DESTDIR)$(SYSCONFDIR)/default/headgate-attach
 
 .PHONY: uninstall
-uninstall: ## Remove what install installed; detach first (deploy/README.md)
-	rm -f $(DESTDIR)$(PREFIX)/bin/headgate $(DESTDIR)$(PREFIX)/share/man/man8/headgate.8 $(UNITS)/headgate{,-attach}.service $(UNITS)/headgate.socket
-	rm -f $(DESTDIR)$(PREFIX)/share/man/man8/headgate-*.8
+uninstall: ## Remove what install installed, but for files in /etc; detach first (deploy/README.md)
+	rm -f $(DESTDIR)$(PREFIX)/bin/headgate $(SHARE)/man/man8/headgate.8 $(SHARE)/man/man8/headgate-*.8
+	rm -f $(UNITS)/headgate{,-attach}.service $(UNITS)/headgate.socket $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
 
 .PHONY: deb
 deb: ## Build the Debian package bin/headgate_VERSION_ARCH.deb
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.linkedVersion=$(VERSION)" -o bin/deb/headgate ./cmd/headgate
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(LINKED)" -o bin/deb/headgate ./cmd/headgate
 	rm -rf bin/*.deb bin/deb/man && mkdir -p bin/deb/man
 	for page in docs/man/*.8; do gzip -9nc $$page > bin/deb/man/$$(basename $$page).gz; done
+	gzip -9nc CHANGELOG.md > bin/deb/changelog.gz
 	for unit in headgate.service headgate-attach.service; do sed 's|/usr/local/bin/|/usr/bin/|' deploy/$$unit > bin/deb/$$unit; done
 	./bin/deb/headgate completion bash > bin/deb/headgate.bash
 	./bin/deb/headgate completion zsh > bin/deb/_headgate

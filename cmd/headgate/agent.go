@@ -58,50 +58,38 @@ func whatToDo(err error) error {
 	return err
 }
 
-// Times to wait for an agent that is only asked by the way.
-const (
-	completionTime = 500 * time.Millisecond
-	statusTime     = 200 * time.Millisecond
-)
+// statusTime is how long to wait for an agent that is only asked by the way.
+const statusTime = 200 * time.Millisecond
 
 // runningAgent returns the agent that runs, or nil if none answers at once.
 func (e *env) runningAgent(ctx context.Context) *render.RunningAgent {
-	c, err := admin.NewClient(e.socket(), e.getenv("HEADGATE_TOKEN_FILE"))
-	if err != nil {
-		return nil
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
-	defer cancel()
-	s, err := c.Status(ctx)
+	s, err := e.agentStatus(ctx)
 	if err != nil {
 		return nil
 	}
 	return &render.RunningAgent{Version: s.Version, PID: s.PID, Uptime: s.UptimeSeconds}
 }
 
-// socket returns where the agent is if no flag says so.
-func (e *env) socket() string { return cmp.Or(e.getenv("HEADGATE_SOCKET"), admin.DefaultSocket) }
+// agentLimits reports whether an agent answers that has the kernel limit packets: then it is the one to read the kernel's events,
+// also in the moment in which it has not begun to.
+func (e *env) agentLimits(ctx context.Context) bool {
+	s, err := e.agentStatus(ctx)
+	return err == nil && len(s.Interfaces) > 0
+}
 
-// completeZone has a shell complete the name of a zone as the first argument.
-func (f *agentFlags) completeZone(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	c, err := f.client()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (e *env) agentStatus(ctx context.Context) (admin.Status, error) {
+	c, err := admin.NewClient(e.socket(), e.getenv("HEADGATE_TOKEN_FILE"))
+	if err != nil {
+		return admin.Status{}, err
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
-	zones, err := c.Zones(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []cobra.Completion
-	for _, z := range zones {
-		names = append(names, cobra.CompletionWithDesc(z.Name, render.ZoneLimit(z)))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return c.Status(ctx)
 }
+
+// socket returns where the agent is if no flag says so.
+func (e *env) socket() string { return cmp.Or(e.getenv("HEADGATE_SOCKET"), admin.DefaultSocket) }
 
 func newAgentCmd(e *env, g *global) *cobra.Command {
 	f := &agentFlags{}

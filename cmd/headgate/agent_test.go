@@ -248,23 +248,6 @@ func TestEventsOfAnAgent(t *testing.T) {
 	}
 }
 
-// A shell completes the names of zones, and waits for no agent.
-func TestCompleteZones(t *testing.T) {
-	c := newAgentConsole(t, &agentfake.Agent{})
-	for _, verb := range [][]string{{"keys"}, {"peek"}, {"reset"}, {"zone", "set"}} {
-		c.out.Reset()
-		code := c.run(t, slices.Concat([]string{"__complete"}, verb, []string{""})...)
-		if code != exitDone || !strings.Contains(c.out.String(), "perip\t10r/s\nslots\t4 at a time *\n:4\n") {
-			t.Errorf("%s: exit %d, %q, %q", verb, code, c.out.String(), c.err.String())
-		}
-	}
-	none := newConsole()
-	none.getenv = environment(map[string]string{"HEADGATE_SOCKET": filepath.Join(t.TempDir(), "none")})
-	if code := none.run(t, "__complete", "keys", ""); code != exitDone || none.out.String() != ":4\n" {
-		t.Errorf("no agent: exit %d, %q", code, none.out.String())
-	}
-}
-
 // status says that an agent runs, and nothing where none does.
 func TestRunningAgent(t *testing.T) {
 	c := newAgentConsole(t, &agentfake.Agent{})

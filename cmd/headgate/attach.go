@@ -38,7 +38,8 @@ keeps the time.`,
   headgate attach eth0 eth1 --rate 10kpps --bandwidth 100Mbit/s
   headgate attach eth0 --rate 1kpps --try 60s
   headgate attach eth0 --rate 1kpps --dry-run`,
-		Args: atLeastOne("interface"),
+		Args:              atLeastOne("interface"),
+		ValidArgsFunction: completeInterfaces,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.attach(cmd, g, f, args)
 		},
@@ -58,6 +59,8 @@ keeps the time.`,
 		"mode": "MODE", "overflow": "WHAT", "ipv4-prefix": "BITS", "ipv6-prefix": "BITS",
 		"max-sources": "NUMBER", "max-rules": "NUMBER", "try": "TIME",
 	})
+	completeFlag(cmd, "mode", oneOf("auto", "native", "generic"))
+	completeFlag(cmd, "overflow", oneOf("pass", "drop", "shared"))
 	return cmd
 }
 

@@ -45,7 +45,8 @@ func newAllowCmd(e *env, g *global) *cobra.Command {
 	cmd.Short = "Let everything from an address or prefix pass, past all limits"
 	cmd.Long = `Let every packet from these addresses and prefixes pass: no policy limits them.
 
-The longest prefix with a rule decides, and at one prefix allow goes before block before limit.
+The longest prefix with a rule decides, and at one prefix allow goes before block before limit. What
+the agent has handed down inside an allowed prefix is lifted; other rules inside it stay.
 A rule with --for ends by itself, in the kernel.`
 	cmd.Example = `  headgate allow 192.0.2.10
   headgate allow 10.0.0.0/8 --for 1h`
@@ -94,13 +95,45 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 		}
 		progress := e.progress(len(prefixes), action.String()+"ing")
 		setUntil(rules, e.until(f.lasts)) // again: the time counts from when it begins to hold
-		err := i.Rules().SetAll(rules, progress.set)
+		set, err := i.Rules().SetAll(rules, progress.set)
 		progress.finish()
 		if err != nil {
 			return err
 		}
-		return e.print(g, doneWith(action.String(), prefixes, ending(f.lasts)))
+		return e.printSet(g, action, prefixes, set, ending(f.lasts))
 	})
+}
+
+// printSet says what became of the rules for prefixes.
+func (e *env) printSet(g *global, action rulemap.Action, prefixes []netip.Prefix, set rulemap.Done, how string) error {
+	if set.GaveWay == len(prefixes) {
+		return fmt.Errorf("%s %s: %w; `headgate rules` shows it", action, someOf(prefixes), rulemap.ErrHeld)
+	}
+	if set.GaveWay > 0 {
+		e.notice("note: %d of %d stay as they are, as rules of another origin say the same there, and for longer", set.GaveWay, len(prefixes))
+	}
+	switch {
+	case set.Lifted == 1:
+		e.notice("note: 1 rule for an offender inside was lifted")
+	case set.Lifted > 1:
+		e.notice("note: %d rules for offenders inside were lifted", set.Lifted)
+	}
+	done := doneWith(action.String(), prefixes, how)
+	done.Changed -= set.GaveWay
+	done.Lifted = set.Lifted
+	return e.print(g, done)
+}
+
+// someOf names prefixes, or says how many there are.
+func someOf(prefixes []netip.Prefix) string {
+	if len(prefixes) > shown {
+		return fmt.Sprintf("%d prefixes", len(prefixes))
+	}
+	var names []string
+	for _, p := range prefixes {
+		names = append(names, p.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 // checkLasts finds a --for that is given by mistake.
@@ -159,10 +192,8 @@ func doneWith(action string, prefixes []netip.Prefix, how string) render.Done {
 	done.Text = "nothing to change"
 	switch {
 	case len(prefixes) == 0:
-	case len(prefixes) <= shown:
-		done.Text = fmt.Sprintf("%s %s%s", past, strings.Join(done.Prefixes, ", "), how)
 	default:
-		done.Text = fmt.Sprintf("%s %d prefixes%s", past, len(prefixes), how)
+		done.Text = fmt.Sprintf("%s %s%s", past, someOf(prefixes), how)
 	}
 	return done
 }

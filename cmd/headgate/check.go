@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/gateway"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
@@ -66,11 +67,24 @@ func (e *env) check(g *global, f *checkFlags) error {
 		if _, err := ruleset.New(file.HTTP); err != nil {
 			c.Errors = problems([]config.Problem{{File: c.File, Text: err.Error()}})
 		}
+		c.Warnings = append(c.Warnings, missingGroups(c.File, file)...)
 	}
 	if c.Valid = len(c.Errors) == 0; c.Valid {
 		c.InForce = inForce(file, f.processes)
 	}
 	return errors.Join(e.print(g, c), c.Failed())
+}
+
+// missingGroups returns a warning for each group that is to have a socket and that this machine does not have: the file may be meant
+// for another one, where the start would fail for the same reason.
+func missingGroups(name string, file *config.File) []render.Problem {
+	var all []config.Problem
+	for _, group := range file.Groups() {
+		if err := gateway.CheckGroup(group); err != nil {
+			all = append(all, config.Problem{File: name, Text: err.Error()})
+		}
+	}
+	return problems(all)
 }
 
 func problems(all []config.Problem) []render.Problem {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -19,17 +20,27 @@ func TestCheckTellsSections(t *testing.T) {
 		"syn: packets that open a TCP connection to port 80 to 443", "ping: icmp packets, all together: 64KiB/s, burst 2kB; dry run",
 		"10.0.0.0/8: all passes", "192.0.2.7: all is dropped", "in the place of the limit of policy dns: 30ppm, burst 1",
 		"blocked.txt: all is dropped", "partners.txt: each source: 1Gbit/s", "dry run",
-		"listen and upstream\n", "the unix socket /run/headgate/http.sock", "the socket headgate.socket of systemd",
+		"listen and upstream\n", "the unix socket /run/headgate/http.sock, mode 0666", "the socket headgate.socket of systemd",
 		"[::]:8443, TLS by tls.crt, with the PROXY protocol from 127.0.0.1", "https://app.internal", "that of the server",
-		"/healthz?deep=1 is asked for each 2s, for up to 500ms; left out after 2 bad in a row, taken back after 1 good", "header 5s, body 30s",
-		"auth\n", "nginx, Traefik, Caddy at", "Envoy at", "127.0.0.1:8081, TLS by tls.crt", "::1, 127.0.0.2, and those on unix sockets", "edge",
+		"/healthz?deep=1 is asked for each 2s, for up to 500ms; left out after 2 bad in a row, taken back after 1 good", "header 5s, body 30s", "tunnels 10m",
+		"auth\n", "nginx, Traefik, Caddy at", "/run/headgate/auth.sock, mode 0660, group www-data", "Envoy at", "127.0.0.1:8081, TLS by tls.crt", "::1, 127.0.0.2, and those on unix sockets", "edge",
 		"handdown\n", "10 offences within 5s", "the kernel limits the /24 (IPv4) or /48 (IPv6) that it came from to 10pps, burst 20 and 64kbit/s",
 		"2m, twice as long each time, up to 12h", "up to 10k rules", "as all others", "/var/log/nginx/error.log", "no rule is made",
 		"adaptive\n", "percentile 99.9 of the answers takes longer than 200ms, looked at each 2s", "rates times 0.5; below 90 % of that, plus 10 %",
 		"20 % to 150 % of the rates as written", "the kernel's default limit, those of zones", "nothing changes",
 		"metrics\n", "127.0.0.1:9090: /metrics, /healthz and /readyz",
-		"admin\n", "/run/headgate/admin.sock, mode 0660", "127.0.0.1:9091, for the token in token", "/debug/pprof",
+		"admin\n", "/run/headgate/admin.sock, mode 0660, group adm", "127.0.0.1:9091, for the token in token", "/debug/pprof",
 		"log\n", "as json, from level debug on, to /var/log/headgate.log", "tracing\n", "50 % of the requests", "http\n", "client ")
+}
+
+// TestCheckWarnsOfMissingGroups: a group that this machine does not have is told, as the file may be meant for another one.
+func TestCheckWarnsOfMissingGroups(t *testing.T) {
+	for group, want := range map[string]bool{"no-such-group": true, "root": false, "4711": false} {
+		out, _ := outputOf(t, exitDone, "metrics: {listen: {address: 'unix:/a', group: "+group+"}}", "check", "-c", "-")
+		if got := strings.Contains(out, "warning: standard input: there is no group "+group+" on this machine"); got != want {
+			t.Errorf("group %s: %s", group, out)
+		}
+	}
 }
 
 // TestCheckTellsDefaults: what applies where the file says nothing is told too.

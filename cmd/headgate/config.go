@@ -18,6 +18,7 @@ type configFlag struct{ file string }
 func (f *configFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.file, "config", "c", "", "the configuration file, - for standard input")
 	placeholders(cmd, map[string]string{"config": "FILE"})
+	completeFlag(cmd, "config", cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
 // require returns an error if no file is named.

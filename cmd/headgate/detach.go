@@ -20,6 +20,7 @@ func newDetachCmd(e *env, g *global) *cobra.Command {
 and counters. --all removes an instance of any version.`,
 		Example: `  headgate detach eth0
   headgate detach --all`,
+		ValidArgsFunction: completeInterfaces,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := g.format(); err != nil {
 				return err

@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/maps/eventmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/ipproto"
 )
 
@@ -56,7 +57,8 @@ whoever tells it; those of the agent have kind too, and others than dropped have
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			if changed(cmd, []string{"socket", "kind"}) != "" {
+			ofAnother := f.backlog || changed(cmd, []string{"pin"}) != "" // than the agent has, or tells
+			if changed(cmd, []string{"socket", "kind"}) != "" || !ofAnother && e.agentLimits(ctx) {
 				return e.agentEvents(ctx, g, f)
 			}
 			err := e.reading(g, func(i *loader.Instance) error { return e.events(ctx, g, f, i) })
@@ -69,6 +71,7 @@ whoever tells it; those of the agent have kind too, and others than dropped have
 	flags.BoolVar(&f.backlog, "backlog", false, "show first what the kernel has kept from before")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "of an agent's events only those of this kind, as handdown; may be given again")
 	placeholders(cmd, map[string]string{"count": "NUMBER", "for": "TIME", "kind": "KIND"})
+	completeFlag(cmd, "kind", listOf(admin.EventKinds()...))
 	f.agent.register(cmd, e)
 	return cmd
 }

@@ -36,6 +36,27 @@ func TestEventsWhereTheAgentReadsThem(t *testing.T) {
 	}
 }
 
+// An agent that has only just started is asked too, and its events are not taken from it before it reads them.
+func TestEventsAreTheAgents(t *testing.T) {
+	dir, i := newInstance(t)
+	a := &agentfake.Agent{WithKernel: true, Listening: make(chan struct{})}
+	c := newAgentConsole(t, a)
+	socket := c.getenv("HEADGATE_SOCKET")
+	c.getenv = environment(map[string]string{"HEADGATE_SOCKET": socket, "HEADGATE_PIN": dir})
+	go func() {
+		<-a.Listening
+		if reader, err := i.Events(); err != nil {
+			t.Errorf("the command has taken the kernel's events: %v", err)
+		} else {
+			reader.Close()
+		}
+		a.Bus.Publish(event.Event{Time: testNow(), Kind: event.Dropped, Reason: "malformed", Packet: &event.Packet{Verdict: "drop"}})
+	}()
+	if code := c.run(t, "events", "--count", "1", "--for", "30s"); code != exitDone || !strings.Contains(c.out.String(), "drop, malformed\n") {
+		t.Errorf("exit %d, %s, %s", code, c.out.String(), c.err.String())
+	}
+}
+
 // Without an agent the reason is the kernel's.
 func TestEventsWithoutBoth(t *testing.T) {
 	c := newConsole()

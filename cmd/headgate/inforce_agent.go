@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -48,8 +49,8 @@ func proxyInForce(f *config.File) render.SectionInForce {
 	}
 	s.Add("host", host)
 	s.Add("health", healthWords(u.Health))
-	s.Add("timeouts", fmt.Sprintf("header %s, body %s, response %s, idle %s; servers begin to answer in %s; drain %s",
-		render.Duration(t.Header), render.Duration(t.Read), render.Duration(t.Write), render.Duration(t.Idle),
+	s.Add("timeouts", fmt.Sprintf("header %s, body %s, response %s, idle %s, tunnels %s; servers begin to answer in %s; drain %s",
+		render.Duration(t.Header), render.Duration(t.Read), render.Duration(t.Write), render.Duration(t.Idle), render.Duration(t.Tunnel),
 		render.Duration(u.Timeout), render.Duration(t.Drain)))
 	return s
 }
@@ -66,7 +67,7 @@ func listenerWords(l config.Listener) string {
 	var words string
 	switch l.Network {
 	case config.NetworkUnix:
-		words = "the unix socket " + l.Address
+		words = "the unix socket " + l.Address + accessWords(l.Access)
 	case config.NetworkSystemd:
 		words = "the socket " + l.Address + " of systemd"
 	default:
@@ -77,6 +78,15 @@ func listenerWords(l config.Listener) string {
 	}
 	if len(l.ProxyProtocol) > 0 {
 		words += ", with the PROXY protocol from " + prefixesWords(l.ProxyProtocol)
+	}
+	return words
+}
+
+// accessWords says who may connect to a unix socket.
+func accessWords(a config.Access) string {
+	words := fmt.Sprintf(", mode %04o", cmp.Or(a.Mode, config.DefaultSocketMode))
+	if a.Group != "" {
+		words += ", group " + a.Group
 	}
 	return words
 }
@@ -200,7 +210,7 @@ func watchedInForce(f *config.File) []render.SectionInForce {
 func adminInForce(a *config.Admin) render.SectionInForce {
 	s := render.SectionInForce{Name: "admin"}
 	if a.Socket != "" {
-		s.Add("socket", fmt.Sprintf("%s, mode %04o", a.Socket, a.Mode))
+		s.Add("socket", a.Socket+accessWords(a.Access))
 	}
 	if a.Listen != nil {
 		s.Add("served at", listenerWords(*a.Listen)+", for the token in "+a.TokenFile)

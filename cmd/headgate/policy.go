@@ -52,7 +52,8 @@ A fragment that is not the first has no ports and matches no --port.`,
   headgate policy set syn --syn --rate 20pps
   headgate policy set all-icmp --proto icmp --key shared --rate 1kpps
   headgate policy set web --proto tcp --port 80-443 --bandwidth 10Mbit/s --dry-run`,
-		Args: exactlyOne("policy"),
+		Args:              exactlyOne("policy"),
+		ValidArgsFunction: first(e.completePolicies(g)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.setNamedPolicy(cmd, g, f, args[0])
 		},
@@ -66,6 +67,8 @@ A fragment that is not the first has no ports and matches no --port.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "count what would be dropped, and drop nothing")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
 	placeholders(cmd, map[string]string{"proto": "PROTOCOL", "port": "PORTS", "key": "KEY"})
+	completeFlag(cmd, "proto", oneOf("tcp", "udp", "icmp", "icmpv6", "any"))
+	completeFlag(cmd, "key", oneOf("source", "shared"))
 	return cmd
 }
 
@@ -147,6 +150,8 @@ func newPolicyDeleteCmd(e *env, g *global) *cobra.Command {
 		Short:   "Delete a policy; its packets are then under the others only",
 		Example: `  headgate policy delete dns`,
 		Args:    exactlyOne("policy"),
+
+		ValidArgsFunction: first(e.completePolicies(g)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := g.format(); err != nil {
 				return err
@@ -158,7 +163,7 @@ func newPolicyDeleteCmd(e *env, g *global) *cobra.Command {
 
 func (e *env) deletePolicy(g *global, i *loader.Instance, name string) error {
 	if name == policymap.Default {
-		return usagef("the default policy stays; `headgate set default --rate off --bandwidth off` lifts its limit")
+		return usagef("the default policy stays; `headgate unset default` lifts its limit")
 	}
 	deleted, err := change.DeletePolicy(i, name)
 	if err != nil {

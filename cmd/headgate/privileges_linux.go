@@ -30,6 +30,9 @@ func needed(file *config.File) (all []cap.Value) {
 	if hasLowPort(file) {
 		all = append(all, privilege.LowPorts)
 	}
+	if len(file.Groups()) > 0 {
+		all = append(all, privilege.ChangeGroup)
+	}
 	if file.HandDown != nil && len(file.HandDown.NginxLogs) > 0 || hasTLS(file) {
 		all = append(all, privilege.ReadAllFiles)
 	}

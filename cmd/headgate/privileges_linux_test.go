@@ -17,8 +17,10 @@ func TestNeededPrivileges(t *testing.T) {
 		served + "[\"127.0.0.1:1024\", \"unix:/run/x.sock\", \"systemd:web\"]": nil,
 		served + "[\"127.0.0.1:1023\"]":                                        {cap.NET_BIND_SERVICE},
 		served + "[\"127.0.0.1:8080\"]\nmetrics: {listen: \"127.0.0.1:90\"}":   {cap.NET_BIND_SERVICE},
-		served + tls:                   {cap.DAC_READ_SEARCH},
-		"kernel: {interfaces: [eth0]}": {cap.BPF, cap.NET_ADMIN},
+		served + tls: {cap.DAC_READ_SEARCH},
+		served + "[{address: \"unix:/run/x.sock\", group: www-data}]":                                                        {cap.CHOWN},
+		"admin: {socket: /run/x.sock, group: adm}":                                                                           {cap.CHOWN},
+		"kernel: {interfaces: [eth0]}":                                                                                       {cap.BPF, cap.NET_ADMIN},
 		"kernel: {interfaces: [eth0]}\nhanddown: {after: 20, within: 10s, action: block, for: 1m}":                           {cap.BPF, cap.NET_ADMIN},
 		"kernel: {interfaces: [eth0]}\nhanddown: {after: 20, within: 10s, action: block, for: 1m, nginx_logs: [/var/log/e]}": {cap.BPF, cap.NET_ADMIN, cap.DAC_READ_SEARCH},
 	} {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func newInstance(t *testing.T) (dir string, i *loader.Instance) {
 	if err := i.Policies().Store(testConfig(t)); err != nil {
 		t.Fatal(err)
 	}
-	err = i.Rules().SetAll([]rulemap.Rule{
+	_, err = i.Rules().SetAll([]rulemap.Rule{
 		{
 			Prefix: netip.MustParsePrefix("203.0.113.0/24"), Action: rulemap.Limit, Until: rulemap.Forever,
 			Limit: wire.Limit{Packets: packetQuota(t, "100pps", 200)}, PolicyID: 1,
@@ -198,6 +199,32 @@ func TestReadTables(t *testing.T) {
 		code := c.run(t, append(strings.Fields(args), "--pin", dir)...)
 		if code != exitDone || !strings.Contains(c.out.String(), want) {
 			t.Errorf("%s: exit %d, want %q in\n%s%s", args, code, want, c.out.String(), c.err.String())
+		}
+	}
+}
+
+// A shell proposes the prefixes that have rules, and the policies, where they may be looked at.
+func TestCompleteFromInstance(t *testing.T) {
+	dir, _ := newInstance(t)
+	c := newConsole()
+	c.getenv = environment(map[string]string{"HEADGATE_PIN": dir})
+	var policies []string
+	for _, p := range testConfig(t).Policies {
+		policies = append(policies, p.Name)
+	}
+	rules := []string{"default", "203.0.113.0/24", "203.0.113.7/32", "2001:db8::/32"}
+	for words, want := range map[string][]string{
+		"unset ":                        rules,
+		"unset default 203.0.113.7/32 ": {"203.0.113.0/24", "2001:db8::/32"},
+		"set ":                          rules,
+		"set 203.0.113.0/24 ":           nil,
+		"set 203.0.113.0/24 --policy ":  policies,
+		"policy set ":                   policies,
+		"policy delete ":                policies,
+		"unset --pin /nowhere ":         {"default"},
+	} {
+		if got := c.proposed(t, strings.Split(words, " ")...); !slices.Equal(got, want) {
+			t.Errorf("%q: proposed %q, want %q", words, got, want)
 		}
 	}
 }

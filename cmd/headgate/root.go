@@ -62,6 +62,7 @@ session is refused.`,
 	flags.StringVarP(&g.output, "output", "o", "table", "how to print: table or json")
 	flags.DurationVar(&g.lockWait, "lock-wait", 10*time.Second, "how long to wait for another headgate command")
 	placeholders(root, map[string]string{"pin": "DIR", "output": "FORMAT", "lock-wait": "TIME"})
+	completeFlag(root, "output", oneOf("table", "json"))
 
 	root.AddCommand(
 		newAttachCmd(e, g), newDetachCmd(e, g),

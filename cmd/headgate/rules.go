@@ -44,6 +44,7 @@ prefix allow goes before block before limit.`,
 	}
 	cmd.Flags().StringVar(&action, "action", "", "only those of one action: allow, block or limit")
 	placeholders(cmd, map[string]string{"action": "ACTION"})
+	completeFlag(cmd, "action", oneOf(rulemap.Allow.String(), rulemap.Block.String(), rulemap.Limit.String()))
 	return cmd
 }
 

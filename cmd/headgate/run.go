@@ -66,10 +66,16 @@ func (e *env) runAgent(ctx context.Context, g *global, file string) error {
 	})
 	ctx, stop := interruptibleService(ctx, func() { _ = a.Reload() }) // it has told what is wrong
 	defer stop()
+	defer e.collectSeldom()()
 	return a.Run(ctx)
 }
 
+// openPlane returns the kernel's limiter for an agent. Without privilege it would take this program, where it is attached
+// already, for another one.
 func (e *env) openPlane(g *global, log *slog.Logger, started *atomic.Bool) (agent.Kernel, error) {
+	if err := loader.CheckPrivilege(); err != nil {
+		return nil, fmt.Errorf("kernel: %w", sinceGivenUp(err, started))
+	}
 	p, err := plane.New(plane.Options{
 		Loader: g.options(e), Log: log,
 		Guard: lockout.Guard{Peers: func() []lockout.Peer { return lockout.Peers(e.getenv) }},
@@ -85,9 +91,13 @@ type runningPlane struct {
 
 // Apply implements agent.Kernel.
 func (p *runningPlane) Apply(k config.Kernel) error {
-	err := p.Kernel.Apply(k)
-	if errors.Is(err, loader.ErrPrivilege) && p.started.Load() {
-		return fmt.Errorf("%w; the agent gave up the right to load the program when it had started: restart it", err)
+	return sinceGivenUp(p.Kernel.Apply(k), p.started)
+}
+
+// sinceGivenUp adds to an error of privilege that the agent had it once.
+func sinceGivenUp(err error, started *atomic.Bool) error {
+	if errors.Is(err, loader.ErrPrivilege) && started.Load() {
+		return fmt.Errorf("%w; the agent gave up what its first file did not need, such as the right to load the program: restart it", err)
 	}
 	return err
 }

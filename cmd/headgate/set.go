@@ -36,8 +36,10 @@ the new burst.`,
 		Example: `  headgate set default --rate 10kpps --burst 20k
   headgate set 203.0.113.0/24 --rate 100pps --for 10m
   headgate set 2001:db8::/32 --bandwidth 10Mbit/s
-  headgate set default --bandwidth off`,
-		Args: exactlyOne("prefix, or default"),
+  headgate set default --bandwidth off
+  headgate unset default`,
+		Args:              exactlyOne("prefix, or default"),
+		ValidArgsFunction: first(e.completeRules(g, policymap.Default)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := g.format(); err != nil {
 				return err
@@ -60,6 +62,7 @@ the new burst.`,
 	flags.DurationVar(&f.lasts, "for", 0, "end after this time, as 30s, 10m or 12h (default never)")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
 	placeholders(cmd, map[string]string{"policy": "NAME", "for": "TIME"})
+	completeFlag(cmd, "policy", e.completePolicies(g))
 	return cmd
 }
 
@@ -69,12 +72,17 @@ func (e *env) setDefault(cmd *cobra.Command, g *global, f *setFlags) error {
 			return usagef("the default limit takes no --%s; that is for the limit of a prefix", flag)
 		}
 	}
+	return e.changeDefault(g, &f.limit, f.force)
+}
+
+// changeDefault changes the default limit in force.
+func (e *env) changeDefault(g *global, limit *limitFlags, force bool) error {
 	return e.changing(g, func(i *loader.Instance) error {
 		config, err := i.Policies().Load()
 		if err != nil {
 			return err
 		}
-		if err := e.applyDefault(i, &config, &f.limit, nil, f.force); err != nil {
+		if err := e.applyDefault(i, &config, limit, nil, force); err != nil {
 			return err
 		}
 		if err := i.Policies().Store(config); err != nil {

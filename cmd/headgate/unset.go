@@ -1,10 +1,13 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/cmd/headgate/internal/lockout"
 	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/policymap"
 )
 
 type unsetFlags struct {
@@ -15,14 +18,22 @@ type unsetFlags struct {
 func newUnsetCmd(e *env, g *global) *cobra.Command {
 	f := &unsetFlags{}
 	cmd := &cobra.Command{
-		Use:   "unset PREFIX... | --file FILE",
-		Short: "Remove all rules of an address or prefix",
+		Use:   "unset PREFIX... | default | --file FILE",
+		Short: "Remove all rules of an address or prefix, or the default limit",
 		Long: `Remove what set, block and allow said of exactly these prefixes. Rules of other prefixes that
-contain them, or lie in them, stay. A prefix without a rule is no error.`,
-		Example: `  headgate unset 203.0.113.7 198.51.100.0/24`,
+contain them, or lie in them, stay. A prefix without a rule is no error.
+
+unset default lifts the default limit: packets that nothing else limits are only counted. It does what
+set default --rate off --bandwidth off does.`,
+		Example: `  headgate unset 203.0.113.7 198.51.100.0/24
+  headgate unset default`,
+		ValidArgsFunction: e.completeRules(g, policymap.Default),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := g.format(); err != nil {
 				return err
+			}
+			if slices.Contains(args, policymap.Default) {
+				return e.unsetDefault(g, f, args)
 			}
 			prefixes, err := e.prefixArgs(args, f.file)
 			if err != nil {
@@ -45,4 +56,12 @@ contain them, or lie in them, stay. A prefix without a rule is no error.`,
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session, or a default gateway")
 	placeholders(cmd, map[string]string{"file": "FILE"})
 	return cmd
+}
+
+// unsetDefault lifts the default limit.
+func (e *env) unsetDefault(g *global, f *unsetFlags, args []string) error {
+	if len(args) > 1 || f.file != "" {
+		return usagef("unset %s stands alone; unset prefixes by a command of their own", policymap.Default)
+	}
+	return e.changeDefault(g, &limitFlags{rate: off, bandwidth: off}, f.force)
 }

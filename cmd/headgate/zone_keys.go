@@ -35,7 +35,7 @@ that was never seen is shown like that too.
 		Example: `  headgate peek perip 203.0.113.7
   headgate peek perpath 203.0.113.7 /login -o json`,
 		Args:              zoneAndKey,
-		ValidArgsFunction: f.completeZone,
+		ValidArgsFunction: f.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.ask(g, func(c *admin.Client) error {
 				states, err := c.Peek(cmd.Context(), args[0], args[1:])
@@ -61,7 +61,7 @@ func newResetCmd(e *env, g *global) *cobra.Command {
 		Example: `  headgate reset perip 203.0.113.7
   headgate reset perpath 203.0.113.7 /login`,
 		Args:              zoneAndKey,
-		ValidArgsFunction: f.completeZone,
+		ValidArgsFunction: f.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.ask(g, func(c *admin.Client) error {
 				known, err := c.Reset(cmd.Context(), args[0], args[1:])

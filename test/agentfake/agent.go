@@ -57,18 +57,19 @@ func (a *Agent) Status() admin.Status {
 			File: "/etc/headgate/headgate.yaml", SHA256: strings.Repeat("0123456789abcdef", 4), LoadedAt: Noon().Add(-time.Hour),
 		},
 		Listeners: []admin.Listener{
-			{Serves: "proxy", Network: "tcp", Address: "0.0.0.0:8443", TLS: true},
+			{Serves: "proxy", Network: "tcp", Address: "0.0.0.0:8443", TLS: true, Requests: 123456},
 			{Serves: "admin", Network: "unix", Address: admin.DefaultSocket},
 		},
 		Upstream: []admin.Server{
-			{URL: "http://127.0.0.1:9000", Healthy: true, InFlight: 3},
-			{URL: "http://127.0.0.1:9001", Error: "connection refused"},
+			{URL: "http://127.0.0.1:9000", Healthy: true, Health: admin.Healthy, InFlight: 3},
+			{URL: "http://127.0.0.1:9001", Health: admin.LeftOut, Error: "connection refused"},
 		},
-		Interfaces: []string{},
+		Interfaces: []admin.Interface{},
+		NginxLogs:  []admin.Log{},
 		HandDown:   !a.Off,
 	}
 	if a.WithKernel {
-		s.Interfaces = []string{"eth0"}
+		s.Interfaces = []admin.Interface{{Name: "eth0", State: admin.Attached, Mode: "native"}}
 		s.Adaptive = &admin.Adaptive{Signal: "latency", Value: 0.25, Target: 0.2, Factor: 0.5, Floor: 0.1, Ceiling: 1}
 	}
 	if a.ReloadError != nil {

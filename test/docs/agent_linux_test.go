@@ -22,6 +22,7 @@ const runDir = "/run/headgate/"
 // agent is headgate run on a machine, in front of a backend.
 type agent struct {
 	file string
+	dir  string // of its machine
 	log  string // its path
 }
 
@@ -35,7 +36,7 @@ func (m *machine) start(t *testing.T, file string) {
 	if err := os.WriteFile(filepath.Join(m.dir, "headgate.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.agent = &agent{file: file, log: filepath.Join(m.dir, "agent.log")}
+	m.agent = &agent{file: file, dir: m.dir, log: filepath.Join(m.dir, "agent.log")}
 	m.startBackend(t)
 	log, err := os.Create(m.agent.log)
 	if err != nil {
@@ -101,7 +102,7 @@ func (a *agent) said(shown string) string {
 		return err.Error()
 	}
 	logged := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(strings.ReplaceAll(string(text), a.dir+"/run/", runDir)) {
 		logged[shape(line)] = line
 	}
 	var b strings.Builder

@@ -59,7 +59,7 @@ func build(tb testing.TB) string {
 type machine struct {
 	namespace *netlab.Namespace
 	clients   *netlab.Namespace // behind eth0
-	dir       string            // in which the commands run
+	dir       string            // in which the commands run; its run takes the place of runDir, and is missing as that is after a boot
 	env       []string
 	agent     *agent // that runs, if any
 }
@@ -76,9 +76,6 @@ func newMachine(tb testing.TB, bin string) *machine {
 		tb.Fatal(err)
 	}
 	dir := tb.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "run"), 0o700); err != nil {
-		tb.Fatal(err)
-	}
 	list := []byte("203.0.113.200 # an address\n2001:db8:bad::/48\n")
 	if err := os.WriteFile(filepath.Join(dir, "blocklist.txt"), list, 0o600); err != nil {
 		tb.Fatal(err)
@@ -158,13 +155,14 @@ func (m *machine) try(t *testing.T, path string, b block, new *edits) {
 	}
 }
 
-// commandOf returns what runs a command; nil if it is not run, as an agent, which only the comment of a block starts.
+// commandOf returns what runs a command; nil if it is not run. An agent is started only by the comment of a block; below its
+// command, and that of the journal, there is what it has logged.
 func (m *machine) commandOf(c command) func(context.Context, string) (string, int, error) {
 	text := strings.TrimPrefix(c.text, "sudo ")
 	switch program, _, _ := strings.Cut(text, " "); {
-	case strings.HasPrefix(text, "headgate run "):
+	case m.agent == nil && strings.HasPrefix(text, "headgate run "):
 		return nil
-	case m.agent != nil && program == "journalctl":
+	case m.agent != nil && (strings.HasPrefix(text, "headgate run ") || program == "journalctl"):
 		return func(context.Context, string) (string, int, error) { return m.agent.said(c.shows), 0, nil }
 	case m.agent != nil && program == "curl":
 		return func(ctx context.Context, line string) (string, int, error) { return m.curl(ctx, c.from, line) }

@@ -70,6 +70,34 @@ func TestAgentHandsDown(t *testing.T) {
 	}
 }
 
+// Whoever is handed down is free at the next packet where a command allows the network that he is in.
+func TestAgentFreesWhoIsAllowed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.startBackend(nil)
+	a := s.start(strict)
+	s.browser(flooder).wantStatuses(4, 1)
+	a.awaitLine("handed down", flooder)
+	s.wantPassed(flooder, 20, 0)
+	s.must("allow", "203.0.113.0/24").wantNote(t, "1 rule for an offender inside was lifted")
+	s.wantPassed(flooder, 20, 20)
+	if got := s.rulesByPrefix(); len(got) != 1 || got["203.0.113.0/24"] != "allow cli" {
+		t.Errorf("rules are %v", got)
+	}
+}
+
+// What the file says for good a command does not say for a while.
+func TestAgentSaysWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.start("kernel: {interfaces: [IFACE], max_sources: 4096, rules: [{prefix: 203.0.113.0/24, block: true}]}\n")
+	s.command("block", "203.0.113.0/24", "--for", "1m").run().wantError(t, 1, "block 203.0.113.0/24: nothing was changed: a rule of another origin")
+	s.must("block", "203.0.113.0/24", modest, "--for", "1m").wantNote(t, "1 of 2 stay as they are")
+	if got := s.rulesByPrefix(); len(got) != 2 || got["203.0.113.0/24"] != "block config" || got[modest+"/32"] != "block cli" {
+		t.Errorf("rules are %v", got)
+	}
+}
+
 // An allow rule and a dry run leave all packets alone, and the log says why there is no rule.
 func TestAgentSparesOffenders(t *testing.T) {
 	t.Parallel()

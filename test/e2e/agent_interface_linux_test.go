@@ -61,6 +61,25 @@ func TestAgentInterfaceComesLater(t *testing.T) {
 	}
 }
 
+// The only interface of the file may be missing, at the start and when the file is read again.
+func TestAgentOnlyInterfaceComesLater(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a := s.start("kernel: {interfaces: [far1], max_sources: 4096, default: {rate: 6pph, burst: 5}}\n")
+	a.awaitLine("level=WARN", "none of the interfaces exists")
+	second := &site{lab: s.beside(pairTwo(), s.pin), dir: s.dir}
+	await(t, "the interface being attached to", func() bool { return second.programID() != 0 })
+	second.wantPassed(flooder, 20, 5)
+	if err := second.pair.Close(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the deletion being seen", func() bool { return len(a.lines("interface deleted", "far1")) > 0 })
+	a.reload("kernel: {interfaces: [far1], max_sources: 4096, default: {rate: 6pph, burst: 3}}\n")
+	second = &site{lab: s.beside(pairTwo(), s.pin), dir: s.dir}
+	await(t, "the interface being attached to", func() bool { return second.programID() != 0 })
+	second.wantPassed(modest, 20, 3)
+}
+
 // What an administrator detaches stays so, and the agent says it once.
 func TestAgentDetachedByHand(t *testing.T) {
 	t.Parallel()

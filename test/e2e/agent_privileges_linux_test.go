@@ -100,7 +100,28 @@ func TestAgentWithoutPrivileges(t *testing.T) {
 	if r := a.wait(); r.code != 1 {
 		t.Errorf("exit %d, want 1", r.code)
 	}
-	a.wantLines(1, "headgate: ", "CAP_BPF")
+	a.wantLines(1, "headgate: ", "CAP_BPF", "CAP_NET_ADMIN", "sudo")
+}
+
+// Who may not look at what is attached does not take it for another program: that somebody were to remove what protects him.
+func TestAgentWithoutPrivilegesBesideAnInstance(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.must("attach", s.dev(), "--max-sources", "4096")
+	s.configure("kernel: {interfaces: [IFACE], max_sources: 4096}\n")
+	a := s.agent()
+	a.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	a.start()
+	if r := a.wait(); r.code != 1 {
+		t.Errorf("exit %d, want 1", r.code)
+	}
+	a.wantLines(1, "headgate: ", "CAP_BPF", "CAP_NET_ADMIN", "sudo")
+	a.wantLines(0, "another")
+	a.wantLines(0, "remove")
+
+	attach := s.command("attach", s.dev())
+	attach.SysProcAttr = a.SysProcAttr
+	attach.run().wantError(t, 1, "CAP_BPF")
 }
 
 func atoi(tb testing.TB, text string) int {

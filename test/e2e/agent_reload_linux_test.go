@@ -37,8 +37,8 @@ func TestAgentReloadsBrokenFiles(t *testing.T) {
 		"an unknown field":     {strings.Replace(both("9", ""), "nodelay", "nodely", 1), "headgate.yaml:9:"},
 		"no YAML":              {both("9", "") + "}", "headgate.yaml:10:"},
 		"an empty file":        {"", "is empty"},
-		"no such interface":    {strings.Replace(both("9", ""), "IFACE", "none0", 1), "none0"},
-		"a socket that is not": {both("9", "") + "auth: {listen: [\"unix:DIR/no/such\"]}\n", "no/such"},
+		"no interface's name":  {strings.Replace(both("9", ""), "IFACE", "longer-than-it-can-be", 1), "is longer than"},
+		"a socket that is not": {both("9", "") + "auth: {listen: [\"unix:DIR/no/such/s\"]}\n", "no/such"},
 		"no such log":          {both("9", "") + "log: {file: DIR/no/such.log}\n", "no/such.log"},
 	} {
 		before := len(a.lines("was not reloaded"))

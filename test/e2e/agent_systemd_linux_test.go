@@ -130,10 +130,7 @@ func TestAgentTakesSocketsOfSystemd(t *testing.T) {
 func TestAgentUnits(t *testing.T) {
 	t.Parallel()
 	need.Root(t) // or there is no binary
-	analyze, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Fatal("no systemd-analyze: install systemd, which nobody has to run")
-	}
+	analyze := need.Program(t, "systemd-analyze", "apt-get install systemd, which nobody has to run")
 	units, err := filepath.Glob("../../deploy/*.s[eo][rc][vk]*")
 	if err != nil || len(units) < 3 {
 		t.Fatalf("units %v, %v", units, err)

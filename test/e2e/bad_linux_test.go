@@ -54,6 +54,8 @@ func TestBadInput(t *testing.T) {
 		{"set 10.0.0.0/8 --rate 0pps", 2, "a rate of 0"},
 		{"set 10.0.0.0/33 --rate 1pps", 2, "/33 is not 0 to 32"},
 		{"set default --rate 1kpps --for 5s", 2, "takes no --for"},
+		{"unset default 10.0.0.1", 2, "unset default stands alone"},
+		{"unset default --file x", 2, "unset default stands alone"},
 		{"block", 2, "at least one address"},
 		{"block 10.0.0", 2, `prefix "10.0.0"`},
 		{"block fe80::1%eth0", 2, `leave out the zone "eth0"`},

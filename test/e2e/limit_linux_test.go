@@ -173,3 +173,16 @@ func TestDryRun(t *testing.T) {
 	l.wantPassed(udp(flooder), 20, 0)
 	l.wantPassed(udp(modest), 10, 0)
 }
+
+// `unset default` lifts both dimensions of the default limit, and does nothing to what else is limited.
+func TestUnsetDefault(t *testing.T) {
+	l := newLab(t)
+	l.attach("--rate", "6pph", "--burst", "5", "--bandwidth", "1B/s", "--bandwidth-burst", "1MB")
+	l.must("set", modest+"/32", "--rate", "6pph", "--burst", "3")
+	l.wantPassed(udp(flooder), 20, 5)
+	for range 2 {
+		l.must("unset", "default")
+		l.wantPassed(udp(flooder), 20, 20)
+	}
+	l.wantPassed(udp(modest), 20, 3)
+}

@@ -4,6 +4,7 @@ package need
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,16 @@ func Root(tb testing.TB) {
 	if os.Geteuid() != 0 {
 		unmet(tb, "needs root, for namespaces and BPF programs")
 	}
+}
+
+// Program returns the path of a program, and skips the test where it is not installed. install says how it would be.
+func Program(tb testing.TB, name, install string) string {
+	tb.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		unmet(tb, "needs the program "+name+": "+install)
+	}
+	return path
 }
 
 // CPUs skips the test unless this process may run on n CPUs.

@@ -74,8 +74,9 @@ type Status struct {
 	Config        ConfigStatus `json:"config"`
 	Listeners     []Listener   `json:"listeners"`
 	Upstream      []Server     `json:"upstream" doc:"the servers behind the proxy"`
-	Interfaces    []string     `json:"interfaces" doc:"what the kernel section names; empty without one"`
+	Interfaces    []Interface  `json:"interfaces" doc:"where packets are limited now, and what the kernel section names beside; empty without one"`
 	HandDown      bool         `json:"handdown" doc:"offenders are handed down to the kernel"`
+	NginxLogs     []Log        `json:"nginx_logs" doc:"logs of nginx that offences are read from"`
 	Adaptive      *Adaptive    `json:"adaptive" doc:"null without an adaptive section"`
 }
 
@@ -94,14 +95,45 @@ type Listener struct {
 	Network string `json:"network" enum:"tcp,unix,systemd"`
 	Address string `json:"address"`
 	TLS     bool   `json:"tls"`
+	// Requests is 0 where nobody reaches the listener.
+	Requests uint64 `json:"requests" doc:"that have come since it was opened, or since its time-outs were changed"`
 }
 
 // Server is one of the servers behind the proxy.
 type Server struct {
 	URL      string `json:"url"`
-	Healthy  bool   `json:"healthy"`
+	Healthy  bool   `json:"healthy" doc:"not left out"`
+	Health   string `json:"health" enum:"healthy,left_out,not_asked" doc:"not_asked: nobody asks it whether it is well, as there is no upstream.health; it gets requests"`
 	InFlight int64  `json:"in_flight" doc:"requests that it has not answered yet"`
 	Error    string `json:"error,omitempty" doc:"why it is left out"`
+}
+
+// Interface is a network interface as the kernel has it now.
+type Interface struct {
+	Name  string `json:"name"`
+	State string `json:"state" enum:"attached,missing,detached,unknown" doc:"attached: its packets are limited; missing: there is none of the name, and it is attached to when it comes; detached: by hand, a reload attaches to it again; unknown: the kernel could not be asked"`
+	Mode  string `json:"mode,omitempty" enum:"native,generic" doc:"absent unless it is attached to"`
+}
+
+// The states of an Interface.
+const (
+	Attached = "attached"
+	Missing  = "missing"
+	Detached = "detached"
+	NotKnown = "unknown"
+)
+
+// The health of a Server.
+const (
+	Healthy  = "healthy"
+	LeftOut  = "left_out"
+	NotAsked = "not_asked"
+)
+
+// Log is a log of nginx.
+type Log struct {
+	Path  string `json:"path"`
+	Error string `json:"error,omitempty" doc:"why it is not read at present, and what to do; absent if it is"`
 }
 
 // Adaptive is what the backend's health has made of the rates.

@@ -48,7 +48,7 @@ func agentOperations() []operation {
 			details: "It counts like requests that were refused: with enough of them the source is handed down to the kernel.",
 		}, report),
 		takes(operation{
-			method: http.MethodPost, path: "/v1/reload", id: "reload", failures: refused[1:],
+			method: http.MethodPost, path: "/v1/reload", id: "reload", failures: refused[1:], told: true,
 			summary: "Read the configuration again", details: "The whole new file is in force after it, or none of it.",
 		}, func(a Agent, _ *http.Request, _ Nothing) (Reloaded, error) {
 			err := a.Reload()

@@ -23,8 +23,11 @@ const (
 	dialTimeout = 5 * time.Second
 	// callTimeout is for an answer. To reload may mean to set a million rules.
 	callTimeout = time.Minute
-	// maxProblem bounds how much of an error is read, in bytes.
+	// maxProblem bounds how much of an error is read, in bytes, maxAnswer how much of an answer, and maxLine how long the
+	// line of an event is.
 	maxProblem = 64 << 10
+	maxAnswer  = 64 << 20
+	maxLine    = 256 << 10
 )
 
 // Errors of a Client, beside those that the agent answers with, which are each a *Problem.
@@ -84,7 +87,12 @@ func call[Out any](ctx context.Context, c *Client, method, path string, query ur
 		return out, err
 	}
 	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&out); err != nil {
+	body := &io.LimitedReader{R: response.Body, N: maxAnswer}
+	err = json.NewDecoder(body).Decode(&out)
+	switch {
+	case err != nil && body.N == 0:
+		return out, fmt.Errorf("the agent's answer is longer than %d MiB; ask for less", maxAnswer>>20)
+	case err != nil:
 		return out, fmt.Errorf("read the agent's answer: %w", err)
 	}
 	return out, nil

@@ -116,7 +116,7 @@ func TestClientErrors(t *testing.T) {
 	c := serve(t, admin.NewHandler(&agentfake.Agent{}, admin.Options{}))
 	_, err := c.SetZone(t.Context(), "none", admin.ZoneSetting{Rate: "1r/s"})
 	var p *admin.Problem
-	if !errors.As(err, &p) || p.Status != http.StatusNotFound || err.Error() != `no zone "none"; GET /v1/zones lists them` {
+	if !errors.As(err, &p) || p.Status != http.StatusNotFound || err.Error() != `there is no zone "none"; there are perip, slots` {
 		t.Errorf("%#v", err)
 	}
 

@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -19,7 +21,7 @@ const silence = 4 * DefaultHeartbeat
 type Events struct {
 	client   *Client
 	body     io.ReadCloser
-	lines    *json.Decoder
+	lines    *bufio.Reader
 	watchdog *time.Timer
 	cancel   context.CancelCauseFunc
 }
@@ -39,19 +41,24 @@ func (c *Client) Events(ctx context.Context, kinds ...event.Kind) (*Events, erro
 		cancel(nil)
 		return nil, err
 	}
-	return &Events{c, response.Body, json.NewDecoder(response.Body), watchdog, cancel}, nil
+	return &Events{c, response.Body, bufio.NewReaderSize(response.Body, maxLine), watchdog, cancel}, nil
 }
 
 // Next waits for an event and returns it. ErrEnded if the agent has ended the stream.
 func (s *Events) Next() (event.Event, error) {
 	for {
 		var e event.Event
-		err := s.lines.Decode(&e)
+		line, err := s.lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return e, ErrEnded
+			return e, ErrEnded // what is left is not all of a line
+		case errors.Is(err, bufio.ErrBufferFull):
+			return e, fmt.Errorf("the agent's event is longer than %d KiB; is it one?", maxLine>>10)
 		case err != nil:
 			return e, s.client.failed(err)
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return e, fmt.Errorf("read the agent's event: %w", err)
 		}
 		s.watchdog.Reset(silence)
 		if e.Kind != Heartbeat {

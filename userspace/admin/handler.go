@@ -7,6 +7,8 @@ import (
 	"net/http/pprof"
 	"slices"
 	"time"
+
+	"github.com/headgate/headgate/userspace/seldom"
 )
 
 // Options say how the API is served. The zero value is for a unix socket.
@@ -34,6 +36,8 @@ type handler struct {
 	options Options
 	mux     *http.ServeMux
 	streams chan struct{} // has an element for each stream that is open
+
+	strangers seldom.Event // requests that were not admitted
 }
 
 // NewHandler returns what serves the API of a. It may be used by several servers at the same time.
@@ -74,7 +78,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
 		}
-		h.options.Log.Warn("admin request not admitted", "method", r.Method, "path", r.URL.Path, "reason", p.Detail)
+		if times, ok := h.strangers.Now(); ok { // whoever may connect can send as many as he likes
+			h.options.Log.Warn("admin requests not admitted", "requests", times, "method", r.Method, "path", r.URL.Path, "reason", p.Detail)
+		}
 		p.write(w)
 		return
 	}
@@ -113,9 +119,10 @@ func (a *refusal) Write(b []byte) (int, error) { return len(b), nil }
 func (h *handler) route(o operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r, notes := noting(r)
 		out, err := h.do(&o, w, r)
 		if o.changes() {
-			h.logChange(&o, r, err)
+			h.logChange(&o, r, notes, err)
 		}
 		switch {
 		case err != nil:
@@ -133,13 +140,14 @@ func (h *handler) do(o *operation, w http.ResponseWriter, r *http.Request) (any,
 	return o.serve(h, w, r)
 }
 
-func (h *handler) logChange(o *operation, r *http.Request, err error) {
-	log := h.options.Log.With("operation", o.id, "path", r.URL.Path, "query", r.URL.RawQuery)
-	if err != nil {
+func (h *handler) logChange(o *operation, r *http.Request, n *notes, err error) {
+	log := h.options.Log.With("operation", o.id, "path", r.URL.Path, "query", r.URL.RawQuery).With(n.pairs...)
+	switch {
+	case err == nil:
+		log.Info("admin change")
+	case !o.told:
 		log.Warn("admin change refused", "error", err)
-		return
 	}
-	log.Info("admin change")
 }
 
 // answer writes what an operation returned. A list without elements is an empty one.

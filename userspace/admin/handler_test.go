@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/headgate/headgate/test/agentfake"
 	"github.com/headgate/headgate/test/golden"
@@ -145,7 +144,7 @@ func TestRefusals(t *testing.T) {
 		{request{"DELETE", "/v1/rules?prefix=::1&prefix=x", ""}, 422, `prefix "x": use an address`},
 		{request{"PUT", "/v1/policies/dns", `{"proto":"udp"}`}, 422, "needs a rate or a bandwidth"},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","ports":"0"}`}, 422, "use a port from 1 to 65535"},
-		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","ports":"2-1"}`}, 422, "use a port from 1 to 65535"},
+		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","ports":"2-1"}`}, 422, `ports "2-1": the range ends before it starts; use 1-2`},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","key":"x"}`}, 422, `key "x": use source or shared`},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","proto":"256"}`}, 422, `256`},
 		{request{"DELETE", "/v1/policies/web", ""}, 404, "there is dns"},
@@ -209,28 +208,48 @@ func TestErrorsOfTheAgent(t *testing.T) {
 	}
 }
 
-// Each change is a line in the log, done or refused. Reading is none.
-func TestChangesAreLogged(t *testing.T) {
-	var log bytes.Buffer
-	a := &agentfake.Agent{WithKernel: true}
-	h := admin.NewHandler(a, admin.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
+// logTo returns a log without times.
+func logTo(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
 			if attr.Key == slog.TimeKey {
 				return slog.Attr{}
 			}
 			return attr
 		},
-	}))})
+	}))
+}
+
+// Each change is a line in the log, done or refused, with what was before and what was asked for. Reading is none, and what
+// keeps a reload from happening the agent tells itself.
+func TestChangesAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	a := &agentfake.Agent{WithKernel: true, ReloadError: errors.New("headgate.yaml:3:1: wrong")}
+	h := admin.NewHandler(a, admin.Options{Log: logTo(&log)})
 	asks(h, "GET", "/v1/zones", "")
 	asks(h, "PATCH", "/v1/zones/perip", `{"rate":"20r/s"}`)
+	asks(h, "PATCH", "/v1/zones/slots", `{"concurrent":7}`)
 	asks(h, "PATCH", "/v1/zones/none", `{"rate":"20r/s"}`)
 	asks(h, "DELETE", "/v1/zones/perip/key?part=a%0ab", "")
-	want := `level=INFO msg="admin change" operation=setZone path=/v1/zones/perip query=""
-level=WARN msg="admin change refused" operation=setZone path=/v1/zones/none query="" error="no zone \"none\"; GET /v1/zones lists them"
-level=INFO msg="admin change" operation=resetKey path=/v1/zones/perip/key query="part=a%0ab"
-`
-	if diff := cmp.Diff(want, log.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	asks(h, "PUT", "/v1/rules", `{"prefix":"203.0.113.7","action":"block","for":"10m"}`)
+	asks(h, "DELETE", "/v1/rules?prefix=203.0.113.7", "")
+	asks(h, "PUT", "/v1/policies/dns", `{"proto":"udp","ports":"53","rate":"70pps"}`)
+	asks(h, "PUT", "/v1/policies/new", `{"rate":"70pps"}`)
+	asks(h, "POST", "/v1/reports", `{"prefix":"203.0.113.7","reason":"failed login"}`)
+	asks(h, "POST", "/v1/reload", "{}")
+	golden.Check(t, "log", log.Bytes())
+}
+
+// Whoever may connect cannot fill the log with requests that are not admitted.
+func TestStrangersAreLoggedSeldom(t *testing.T) {
+	var log bytes.Buffer
+	h := admin.NewHandler(&agentfake.Agent{}, admin.Options{TokenFile: tokenFile(t, token), Log: logTo(&log)})
+	const many = 1000
+	for range many {
+		asks(h, "GET", "/v1/status", "")
+	}
+	if n := strings.Count(log.String(), "not admitted"); n < 1 || n > many/100 {
+		t.Errorf("%d lines of %d requests:\n%s", n, many, &log)
 	}
 }
 

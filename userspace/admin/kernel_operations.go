@@ -54,6 +54,7 @@ func kernelOperations() []operation {
 			summary: "Delete a policy", failures: append(refused, http.StatusNotFound),
 		}, withKernel(func(k Kernel, r *http.Request) (Done, error) {
 			name := r.PathValue("policy")
+			notePolicy(k, r, name)
 			return Done{Action: "policy delete", Policy: name, Changed: 1}, k.DeletePolicy(name)
 		})),
 		reads(operation{
@@ -121,6 +122,7 @@ func unsetRules(a Agent, r *http.Request) (Done, error) {
 		prefixes = append(prefixes, p)
 	}
 	removed, err := k.Unset(prefixes)
+	note(r, "removed", len(removed))
 	return Done{Action: "unset", Prefixes: removed, Changed: len(removed)}, err
 }
 
@@ -133,5 +135,24 @@ func setPolicy(a Agent, r *http.Request, s PolicySetting) (Done, error) {
 	if err != nil {
 		return Done{}, Refusal{err}
 	}
+	notePolicy(k, r, policy.Name)
 	return Done{Action: "policy set", Policy: policy.Name, Changed: 1}, k.SetPolicy(policy)
+}
+
+// notePolicy has the log tell what a policy was before it is changed.
+func notePolicy(k Kernel, r *http.Request, name string) {
+	policies, err := k.Policies()
+	if err != nil {
+		return // it is the change that fails, not this
+	}
+	i := slices.IndexFunc(policies, func(p KernelPolicy) bool { return p.Name == name })
+	if i < 0 {
+		note(r, "was", "none")
+		return
+	}
+	p := policies[i]
+	note(r, "was", fieldsOf(PolicySetting{
+		Proto: p.Proto, Ports: p.Ports, SYN: p.SYN, Key: p.Key, DryRun: p.DryRun,
+		Rate: p.Rate, Burst: p.Burst, Bandwidth: p.Bandwidth, BandwidthBurst: p.BandwidthBurst,
+	}))
 }

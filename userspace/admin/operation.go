@@ -20,6 +20,7 @@ type operation struct {
 	in           reflect.Type // of the body; nil for none
 	out          reflect.Type // of the answer; nil if serve writes it
 	media        string       // of the answer, if not application/json
+	told         bool         // the agent logs by itself why it refuses
 	serve        func(h *handler, w http.ResponseWriter, r *http.Request) (any, error)
 }
 
@@ -58,6 +59,7 @@ func takes[In, Out any](o operation, do func(Agent, *http.Request, In) (Out, err
 		if err != nil {
 			return nil, err
 		}
+		note(r, "setting", fieldsOf(in)) // an empty group is left out
 		return do(h.agent, r, in)
 	}
 	return o

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
@@ -83,8 +81,8 @@ func (s *PolicySetting) policy(name string) (p config.Policy, err error) {
 		}
 	}
 	if s.Ports != "" {
-		if p.FirstPort, p.LastPort, err = parsePorts(s.Ports); err != nil {
-			return p, err
+		if p.FirstPort, p.LastPort, err = ipproto.ParsePorts(s.Ports); err != nil {
+			return p, fmt.Errorf("ports %w", err)
 		}
 	}
 	p.Limit, err = parseLimit(s.Rate, s.Burst, s.Bandwidth, s.BandwidthBurst)
@@ -141,18 +139,4 @@ func parsePrefix(s string) (netip.Prefix, error) {
 		return netip.Prefix{}, fmt.Errorf("prefix %.60q has bits beyond its length; use %s", s, p.Masked())
 	}
 	return p, nil
-}
-
-// parsePorts reads a port or a range of ports.
-func parsePorts(s string) (first, last uint16, err error) {
-	from, to, isRange := strings.Cut(s, "-")
-	if !isRange {
-		to = from
-	}
-	a, err1 := strconv.ParseUint(from, 10, 16)
-	b, err2 := strconv.ParseUint(to, 10, 16)
-	if err1 != nil || err2 != nil || a == 0 || a > b {
-		return 0, 0, fmt.Errorf("ports %.40q: use a port from 1 to 65535, or a range as 1000-2000", s)
-	}
-	return uint16(a), uint16(b), nil
 }

@@ -23,10 +23,7 @@ const Heartbeat event.Kind = "heartbeat"
 // EventKinds returns the names of all kinds of events but that of the heartbeat.
 func EventKinds() []string {
 	var names []string
-	for _, k := range []event.Kind{
-		event.Refused, event.Dropped, event.HandedDown, event.Spared, event.Adapted,
-		event.Reloaded, event.Attached, event.Upstream, event.Draining,
-	} {
+	for _, k := range event.Kinds() {
 		names = append(names, string(k))
 	}
 	return names

@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/headgate/headgate/userspace/config"
 )
@@ -53,6 +55,7 @@ func zoneOperations() []operation {
 			summary: "Forget what a key owes", query: []parameter{part}, failures: unknown,
 		}, func(a Agent, r *http.Request) (KeyReset, error) {
 			known, err := a.Reset(r.PathValue("zone"), keyOf(r))
+			note(r, "known", known)
 			return KeyReset{known}, err
 		}),
 	}
@@ -64,9 +67,30 @@ func zoneOf(a Agent, r *http.Request) (Zone, error) {
 	name, zones := r.PathValue("zone"), a.Zones()
 	i := slices.IndexFunc(zones, func(z Zone) bool { return z.Name == name })
 	if i < 0 {
-		return Zone{}, problem(http.StatusNotFound, "no zone %.40q; GET /v1/zones lists them", name)
+		return Zone{}, problem(http.StatusNotFound, "there is no zone %.40q; there %s", name, zonesThereAre(zones))
 	}
 	return zones[i], nil
+}
+
+// shownZones is how many zones an error names.
+const shownZones = 20
+
+// zonesThereAre ends a sentence that begins with there.
+func zonesThereAre(zones []Zone) string {
+	var names []string
+	for _, z := range zones[:min(len(zones), shownZones)] {
+		names = append(names, z.Name)
+	}
+	switch {
+	case len(zones) == 0:
+		return "are none in the file"
+	case len(zones) == 1:
+		return "is " + names[0]
+	case len(zones) > shownZones:
+		return fmt.Sprintf("are %s and %d more", strings.Join(names, ", "), len(zones)-shownZones)
+	default:
+		return "are " + strings.Join(names, ", ")
+	}
 }
 
 func setZone(a Agent, r *http.Request, s ZoneSetting) (Zone, error) {
@@ -78,7 +102,16 @@ func setZone(a Agent, r *http.Request, s ZoneSetting) (Zone, error) {
 	if err != nil {
 		return Zone{}, err
 	}
+	note(r, "was", limitText(zone))
 	return a.SetZone(zone.Name, change)
+}
+
+// limitText returns the limit of a zone in words.
+func limitText(z Zone) string {
+	if z.Rate == "" {
+		return fmt.Sprintf("%d concurrent", z.Concurrent)
+	}
+	return z.Rate
 }
 
 // change returns what the setting makes of a zone.

@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/userspace/metrics"
 	"github.com/headgate/headgate/userspace/nginxlog"
 	"github.com/headgate/headgate/userspace/ruleset"
+	"github.com/headgate/headgate/userspace/seldom"
 	"github.com/headgate/headgate/userspace/systemd"
 	"github.com/headgate/headgate/userspace/watch"
 )
@@ -57,6 +58,7 @@ type Agent struct {
 	refusals   sampler
 	nginx      nginxlog.Counters // of all logs
 	local      local
+	blind      seldom.Event // the kernel could not be asked for its interfaces
 
 	background sync.WaitGroup
 

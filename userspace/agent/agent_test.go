@@ -340,3 +340,24 @@ func TestPipeIsNoConfiguration(t *testing.T) {
 		panic("the reload waits for somebody who writes") // and no end of the test would end that
 	}
 }
+
+// A file that was refused is not tried again before it changes, however often somebody says that it has.
+func TestRefusedFileIsTriedOnce(t *testing.T) {
+	l := newLab(t, limited("http://127.0.0.1:1", "0"))
+	l.start()
+	l.write(limited("http://127.0.0.1:1", "much"))
+	if err := l.agent.Reload(); err == nil {
+		t.Error("the reload succeeded")
+	}
+	for range 3 {
+		l.agent.ReloadChanged()
+	}
+	if n := l.log.has("was not reloaded"); n != 1 {
+		t.Errorf("tried %d times:\n%s", n, l.log)
+	}
+	l.write(limited("http://127.0.0.1:1", "3"))
+	l.agent.ReloadChanged()
+	if s := l.agent.Status().Config; s.Error != "" {
+		t.Errorf("the status is %+v", s)
+	}
+}

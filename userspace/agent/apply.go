@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -21,6 +20,8 @@ type change struct {
 	fronts []*front
 	proxy  *gateway.Proxy
 	tracer *tracing.Provider
+	rules  *nextRules
+	scale  float64 // of the kernel's default limit
 	undo   []func()
 }
 
@@ -35,6 +36,7 @@ func (a *Agent) apply(r *read) error {
 		c.back()
 		return a.problem(err)
 	}
+	a.settleRules(c)
 	a.settle(c)
 	a.loaded(r)
 	return nil
@@ -56,6 +58,9 @@ func (a *Agent) prepare(c *change) error {
 		if err := a.state.kernel.Check(*c.file.Kernel); err != nil {
 			return err
 		}
+	}
+	if err := a.prepareRules(c); err != nil {
+		return err
 	}
 	if err := a.prepareProxy(c); err != nil {
 		return err
@@ -81,40 +86,42 @@ func (a *Agent) openKernel() error {
 	return nil
 }
 
-// commit brings into force what can still fail: one thing that the kernel's limiter does or refuses as a whole, and one
-// that it can be taken back for.
+// prepareRules makes the HTTP limits of the file.
+func (a *Agent) prepareRules(c *change) (err error) {
+	var http float64
+	http, c.scale = factors(c.file.Adaptive, a.factor(c.file))
+	if c.rules, err = a.state.rules.prepare(c.file.HTTP, http); err == nil {
+		c.undo = append(c.undo, c.rules.Drop)
+	}
+	return err
+}
+
+// commit brings into force what can still fail: the log, which can be taken back, and then what the kernel's limiter does or
+// refuses as a whole.
 func (a *Agent) commit(c *change) error {
-	http, kernel := factors(c.file.Adaptive, a.factor(c.file))
 	if err := a.logs.Set(c.file.Log); err != nil {
 		return err
-	}
-	if k := c.file.Kernel; k != nil {
-		if err := a.state.kernel.Apply(*k); err != nil {
-			return errors.Join(err, a.logs.Set(a.settings()))
-		}
-	}
-	if err := a.state.rules.configure(c.file.HTTP, http); err != nil {
-		return errors.Join(err, a.takeBack(c.file), a.logs.Set(a.settings()))
 	}
 	if c.file.Kernel == nil {
 		return nil
 	}
-	if err := a.state.kernel.Scale(kernel); err != nil {
-		a.state.unscaled = true // the factor of before is in force; the next step, if there is one, tries again
-		a.log.Error("the default limit was not scaled", "factor", kernel, "error", err)
+	if err := a.state.kernel.Apply(*c.file.Kernel); err != nil {
+		return errors.Join(err, a.logs.Set(a.settings()))
 	}
 	return nil
 }
 
-// takeBack gives the kernel's limiter its configuration of before.
-func (a *Agent) takeBack(refused *config.File) error {
-	if refused.Kernel == nil || a.state.file == nil || a.state.file.Kernel == nil {
-		return nil
+// settleRules puts the HTTP limits of the file in force, and its factor on those of the kernel.
+func (a *Agent) settleRules(c *change) {
+	a.state.rules.commit(c.rules)
+	a.state.unscaled = false
+	if c.file.Kernel == nil {
+		return
 	}
-	if err := a.state.kernel.Apply(*a.state.file.Kernel); err != nil {
-		return fmt.Errorf("take back the kernel section: %w", err)
+	if err := a.state.kernel.Scale(c.scale); err != nil {
+		a.state.unscaled = true // the factor of before is in force; the next step, if there is one, tries again
+		a.log.Error("the default limit was not scaled", "factor", c.scale, "error", err)
 	}
-	return nil
 }
 
 // settings returns how is logged.

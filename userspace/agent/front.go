@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/gateway"
@@ -50,7 +51,7 @@ func (f *front) same(g *front) bool {
 
 func equalListeners(a, b config.Listener) bool {
 	sameTLS := a.TLS == b.TLS || a.TLS != nil && b.TLS != nil && *a.TLS == *b.TLS
-	return address(a) == address(b) && sameTLS && slices.Equal(a.ProxyProtocol, b.ProxyProtocol)
+	return address(a) == address(b) && a.Access == b.Access && sameTLS && slices.Equal(a.ProxyProtocol, b.ProxyProtocol)
 }
 
 // address returns what tells sockets apart.
@@ -90,11 +91,17 @@ func (f *front) shutdown(ctx context.Context) error {
 type sockets struct{ open map[string]net.Listener }
 
 // get returns a duplicate of the socket for l, which is opened if it is not; opened says that. The caller closes the
-// duplicate.
-func (s *sockets) get(l config.Listener, o gateway.ListenOptions) (dup net.Listener, opened bool, err error) {
+// duplicate. Sockets that none of wanted needs may be in the way.
+func (s *sockets) get(l config.Listener, wanted []*front, o gateway.ListenOptions) (dup net.Listener, opened bool, err error) {
 	base, is := s.open[address(l)]
 	if !is {
-		if base, err = gateway.Open(l, o); err != nil {
+		base, err = gateway.Open(l, o)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			if leaving := s.leaving(wanted); len(leaving) > 0 {
+				base, err = gateway.OpenBeside(l, leaving, o)
+			}
+		}
+		if err != nil {
 			return nil, false, err
 		}
 		if s.open == nil {
@@ -114,12 +121,29 @@ func (s *sockets) close(l config.Listener) {
 	}
 }
 
+// addresses returns where fronts listen.
+func addresses(fronts []*front) map[string]bool {
+	all := make(map[string]bool)
+	for _, f := range fronts {
+		all[address(f.listener)] = true
+	}
+	return all
+}
+
+// leaving returns the sockets that none of fronts needs.
+func (s *sockets) leaving(fronts []*front) (all []net.Listener) {
+	wanted := addresses(fronts)
+	for name, l := range s.open {
+		if !wanted[name] {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
 // keep closes all sockets but those of fronts.
 func (s *sockets) keep(fronts []*front) {
-	wanted := make(map[string]bool)
-	for _, f := range fronts {
-		wanted[address(f.listener)] = true
-	}
+	wanted := addresses(fronts)
 	for name, l := range s.open {
 		if !wanted[name] {
 			l.Close()

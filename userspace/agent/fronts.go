@@ -5,9 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
@@ -20,7 +21,7 @@ import (
 func wanted(file *config.File) (all []*front) {
 	add := func(r role, listeners ...config.Listener) {
 		for _, l := range listeners {
-			all = append(all, &front{role: r, listener: l, version: versionOf(r, file)})
+			all = append(all, &front{role: r, listener: l, version: versionOf(file)})
 		}
 	}
 	add(proxyRole, file.Listen...)
@@ -33,7 +34,7 @@ func wanted(file *config.File) (all []*front) {
 	}
 	if admin := file.Admin; admin != nil {
 		if admin.Socket != "" {
-			add(adminRole, config.Listener{Network: "unix", Address: admin.Socket})
+			add(adminRole, config.Listener{Network: config.NetworkUnix, Address: admin.Socket, Access: admin.Access})
 		}
 		if admin.Listen != nil {
 			add(tokenRole, *admin.Listen)
@@ -43,12 +44,8 @@ func wanted(file *config.File) (all []*front) {
 }
 
 // versionOf returns what a server depends on, beside its listener, that it cannot change while it serves.
-func versionOf(r role, file *config.File) string {
-	parts := []any{file.Timeouts}
-	if r == adminRole {
-		parts = append(parts, file.Admin.Mode)
-	}
-	text, err := json.Marshal(parts)
+func versionOf(file *config.File) string {
+	text, err := json.Marshal(file.Timeouts)
 	if err != nil {
 		return err.Error() // numbers always can be
 	}
@@ -58,13 +55,14 @@ func versionOf(r role, file *config.File) string {
 
 // prepareFronts opens what is to be listened on. Fronts that do what they should already are kept.
 func (a *Agent) prepareFronts(c *change) error {
-	for _, f := range wanted(c.file) {
+	all := wanted(c.file)
+	for _, f := range all {
 		if kept := a.state.front(f); kept != nil {
 			c.fronts = append(c.fronts, kept)
 			continue
 		}
-		if err := a.prepareFront(c, f); err != nil {
-			return err
+		if err := a.prepareFront(c, f, all); err != nil {
+			return a.sinceGivenUp(err)
 		}
 		c.fronts = append(c.fronts, f)
 	}
@@ -81,9 +79,18 @@ func (s *state) front(f *front) *front {
 	return nil
 }
 
-func (a *Agent) prepareFront(c *change, f *front) error {
-	s, mode := &a.state, modeOf(f, c.file)
-	dup, opened, err := s.sockets.get(f.listener, gateway.ListenOptions{Sockets: a.options.Sockets, Mode: mode, Log: a.log})
+// sinceGivenUp adds to an error of privilege that the agent had more when it started.
+func (a *Agent) sinceGivenUp(err error) error {
+	if a.state.file == nil || a.options.Started == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return fmt.Errorf("%w; the agent gave up its privileges after the start: restart it", err)
+}
+
+// prepareFront opens what f, one of all that the file wants, listens on.
+func (a *Agent) prepareFront(c *change, f *front, all []*front) error {
+	s := &a.state
+	dup, opened, err := s.sockets.get(f.listener, all, gateway.ListenOptions{Sockets: a.options.Sockets, Log: a.log})
 	if opened {
 		c.undo = append(c.undo, func() { s.sockets.close(f.listener) })
 	}
@@ -92,8 +99,8 @@ func (a *Agent) prepareFront(c *change, f *front) error {
 	}
 	f.on = dup
 	c.undo = append(c.undo, func() { f.on.Close() })
-	if mode != 0 && !opened {
-		if err := c.chmod(f.listener.Address, mode); err != nil {
+	if !opened && s.access(f.listener) != f.listener.Access {
+		if err := c.permit(f.listener); err != nil {
 			return err
 		}
 	}
@@ -104,22 +111,27 @@ func (a *Agent) prepareFront(c *change, f *front) error {
 	return nil
 }
 
-// chmod changes the mode of the file of a socket that is open already.
-func (c *change) chmod(path string, mode fs.FileMode) error {
-	before, err := os.Lstat(path)
-	if err != nil {
-		return err
+// access returns who may connect to a socket that is open already, as configured.
+func (s *state) access(l config.Listener) config.Access {
+	for _, f := range s.fronts {
+		if address(f.listener) == address(l) {
+			return f.listener.Access
+		}
 	}
-	c.undo = append(c.undo, func() { _ = os.Chmod(path, before.Mode().Perm()) })
-	return os.Chmod(path, mode)
+	return config.Access{}
 }
 
-// modeOf returns the mode of the file of a unix socket; 0 for the usual one.
-func modeOf(f *front, file *config.File) fs.FileMode {
-	if f.role == adminRole {
-		return fs.FileMode(file.Admin.Mode)
+// permit lets those of a listener connect to a socket that is open already.
+func (c *change) permit(l config.Listener) error {
+	if l.Network != config.NetworkUnix {
+		return nil
 	}
-	return 0
+	undo, err := gateway.Permit(l.Address, l.Access)
+	if err != nil {
+		return fmt.Errorf("%s: %w", address(l), err)
+	}
+	c.undo = append(c.undo, undo)
+	return nil
 }
 
 // server returns what serves a role.
@@ -184,6 +196,7 @@ func (a *Agent) settleHandlers(c *change) {
 // settleFronts serves the fronts that are new, and drains those that are not wanted any more.
 func (a *Agent) settleFronts(fronts []*front, before *config.File) {
 	s := &a.state
+	divide(fronts, gateway.Files())
 	kept := make(map[*front]bool)
 	for _, f := range fronts {
 		kept[f] = true

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -223,6 +224,9 @@ type kernel struct {
 	factor    float64
 	enforced  []handdown.Rule
 	protected netip.Prefix
+	missing   []string // interfaces that there are not
+	detached  []string // by hand, until the next Apply
+	unseen    error    // of Interfaces
 	following int
 	closed    int
 }
@@ -252,7 +256,7 @@ func (k *kernel) Check(config.Kernel) error { return nil }
 func (k *kernel) Apply(c config.Kernel) (err error) {
 	k.do(func() {
 		if err, k.refuse = k.refuse, nil; err == nil {
-			k.applied = append(k.applied, c)
+			k.applied, k.detached = append(k.applied, c), nil
 		}
 	})
 	return err
@@ -269,6 +273,23 @@ func (k *kernel) Follow(ctx context.Context, tell func(event.Event)) error {
 	<-ctx.Done()
 	k.do(func() { k.following-- })
 	return nil
+}
+
+// Interfaces says that all of the file are attached to, but those that are missing or were detached by hand.
+func (k *kernel) Interfaces() (all []metrics.Interface, err error) {
+	k.do(func() {
+		if len(k.applied) == 0 {
+			return
+		}
+		for _, name := range k.applied[len(k.applied)-1].Interfaces {
+			i := metrics.Interface{Name: name, Missing: slices.Contains(k.missing, name)}
+			if i.Attached = !i.Missing && !slices.Contains(k.detached, name); i.Attached {
+				i.Mode = "native"
+			}
+			all = append(all, i)
+		}
+	})
+	return all, k.unseen
 }
 
 func (k *kernel) Snapshot() (metrics.Kernel, error) {
@@ -292,6 +313,10 @@ func (k *kernel) Protected(p netip.Prefix) (reason string, err error) {
 		}
 	})
 	return reason, nil
+}
+
+func (k *kernel) Enforced(p netip.Prefix) (bool, error) {
+	return slices.ContainsFunc(k.rules(), func(r handdown.Rule) bool { return r.Prefix == p }), nil
 }
 
 func (k *kernel) HandedDown() ([]handdown.Rule, error)           { return k.rules(), nil }

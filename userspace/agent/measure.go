@@ -67,9 +67,19 @@ func (a *Agent) handDownMetrics() *metrics.HandDown {
 	}
 	c := hand.Counters()
 	return &metrics.HandDown{
+		Logs:     a.logMetrics(),
 		Offences: labelled(c.Offences), HandedDown: labelled(c.HandedDown), Spared: labelled(c.Spared),
 		Rules: c.Rules, MaxRules: c.MaxRules, Lost: c.Lost, Evicted: c.Evicted, Late: c.Late, Doubtful: a.nginx.Doubtful.Load(),
 	}
+}
+
+func (a *Agent) logMetrics() (all []metrics.Log) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, l := range a.state.nginxLogs {
+		all = append(all, metrics.Log{Path: l.path, Readable: l.state.Problem() == ""})
+	}
+	return all
 }
 
 // labelled returns counts by label, sorted.

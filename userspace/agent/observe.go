@@ -13,7 +13,7 @@ import (
 type decider struct {
 	live    *ruleset.Live
 	next    atomic.Pointer[ruleset.Decider] // live, or what records its decisions
-	refused atomic.Pointer[func(*ruleset.Request, *ruleset.Decision)]
+	refused atomic.Pointer[func(*ruleset.Request, *ruleset.Decision, time.Duration)]
 }
 
 var _ envoy.Rules = (*decider)(nil)
@@ -23,7 +23,7 @@ func (d *decider) Decide(r *ruleset.Request, now time.Duration) *ruleset.Decisio
 	decision := (*d.next.Load()).Decide(r, now)
 	if !decision.Allowed {
 		if f := d.refused.Load(); f != nil {
-			(*f)(r, decision)
+			(*f)(r, decision, now)
 		}
 	}
 	return decision
@@ -40,5 +40,7 @@ func (d *decider) record(p *tracing.Provider) {
 	d.next.Store(&next)
 }
 
-// watch makes f see all that is refused from now on.
-func (d *decider) watch(f func(*ruleset.Request, *ruleset.Decision)) { d.refused.Store(&f) }
+// watch makes f see all that is refused from now on, and when.
+func (d *decider) watch(f func(*ruleset.Request, *ruleset.Decision, time.Duration)) {
+	d.refused.Store(&f)
+}

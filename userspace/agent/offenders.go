@@ -27,21 +27,26 @@ func (a *Agent) settleHandDown(file *config.File) {
 	case c == nil:
 		s.handing.end()
 		s.logs.end()
-		s.hand, s.logsRead = nil, nil
+		s.hand, s.nginxLogs = nil, nil
 	case s.hand == nil:
 		s.hand = handdown.New(handdown.Options{
 			Config: *c, Kernel: s.kernel, TrustedProxies: trusted(file),
-			Local: a.local.is, Log: a.log, Publish: a.bus.Publish,
+			Local: a.local.is, Near: a.local.near, Log: a.log, Publish: a.bus.Publish,
 		})
 		s.handing.begin(s.ctx, a.do, s.hand.Run)
 	default:
 		s.hand.SetConfig(*c, trusted(file))
 	}
 	a.watchRefusals(s.hand)
-	if c != nil && !slices.Equal(c.NginxLogs, s.logsRead) {
-		s.logsRead = c.NginxLogs
+	if c != nil && !slices.EqualFunc(c.NginxLogs, s.nginxLogs, func(path string, l nginxLog) bool { return path == l.path }) {
 		a.readLogs(c.NginxLogs)
 	}
+}
+
+// nginxLog is an error log of nginx that is followed.
+type nginxLog struct {
+	path  string
+	state *nginxlog.State
 }
 
 // trusted returns all whose word about a client's address is believed.
@@ -58,11 +63,11 @@ func trusted(file *config.File) []netip.Prefix {
 
 // watchRefusals shows refused requests to who hands down, and some of them to who listens.
 func (a *Agent) watchRefusals(hand *handdown.HandDown) {
-	a.state.decider.watch(func(r *ruleset.Request, d *ruleset.Decision) {
+	a.state.decider.watch(func(r *ruleset.Request, d *ruleset.Decision, now time.Duration) {
 		if hand != nil {
 			hand.Observe(r, d)
 		}
-		if n := a.refusals.sample(a.clock()); n > 0 {
+		if n := a.refusals.sample(now); n > 0 {
 			a.bus.Publish(event.Event{
 				Time: time.Now(), Kind: event.Refused, Origin: "http", Source: prefixOf(d.Client), Rule: d.Rule, Zone: d.Zone, Count: n,
 			})
@@ -82,18 +87,27 @@ func prefixOf(addr netip.Addr) netip.Prefix {
 func (a *Agent) readLogs(paths []string) {
 	s := &a.state
 	hand := s.hand
+	var logs []nginxLog
+	for _, path := range paths {
+		logs = append(logs, nginxLog{path, new(nginxlog.State)})
+	}
+	s.nginxLogs = logs
 	s.logs.begin(s.ctx, a.do, func(ctx context.Context) {
-		for _, path := range paths {
-			a.do(func() {
-				err := nginxlog.Follow(ctx, path, nginxlog.Options{Log: a.log, Counters: &a.nginx}, func(o nginxlog.Offence) {
-					hand.Offend(handdown.Offence{Addr: o.Client, Origin: handdown.Nginx, Zone: o.Zone})
-				})
-				if err != nil && ctx.Err() == nil {
-					a.log.Error("a log of nginx is no longer read", "file", path, "error", err)
-				}
-			})
+		for _, l := range logs {
+			a.do(func() { a.readLog(ctx, l, hand) })
 		}
 	})
+}
+
+// readLog follows one until ctx ends.
+func (a *Agent) readLog(ctx context.Context, l nginxLog, hand *handdown.HandDown) {
+	o := nginxlog.Options{Log: a.log, Counters: &a.nginx, State: l.state}
+	err := nginxlog.Follow(ctx, l.path, o, func(o nginxlog.Offence) {
+		hand.Offend(handdown.Offence{Addr: o.Client, Origin: handdown.Nginx, Zone: o.Zone})
+	})
+	if err != nil && ctx.Err() == nil {
+		a.log.Error("a log of nginx is no longer read", "path", l.path, "error", err)
+	}
 }
 
 // handDown returns who hands down, and what becomes of offenders.

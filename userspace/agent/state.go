@@ -22,13 +22,13 @@ type state struct {
 	tried watch.Sum
 	read  reading
 
-	rules    rules
-	decider  decider
-	kernel   Kernel // nil until a file has a kernel section
-	hand     *handdown.HandDown
-	logsRead []string // of nginx
-	adaptive *adaptive.Controller
-	tracer   *tracing.Provider
+	rules     rules
+	decider   decider
+	kernel    Kernel // nil until a file has a kernel section
+	hand      *handdown.HandDown
+	nginxLogs []nginxLog
+	adaptive  *adaptive.Controller
+	tracer    *tracing.Provider
 
 	proxy    *gateway.Proxy
 	handlers map[role]*handler

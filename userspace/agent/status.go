@@ -2,18 +2,20 @@ package agent
 
 import (
 	"os"
-	"slices"
 	"time"
 
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/gateway"
+	"github.com/headgate/headgate/userspace/metrics"
 )
 
 var _ admin.Agent = (*Agent)(nil)
 
 // Status implements admin.Agent.
 func (a *Agent) Status() admin.Status {
+	interfaces := a.interfaces() // the kernel is asked without the lock
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	s := &a.state
@@ -26,8 +28,9 @@ func (a *Agent) Status() admin.Status {
 		Config:        s.configStatus(a.options.Path),
 		Listeners:     s.listeners(),
 		Upstream:      s.servers(),
-		Interfaces:    s.interfaces(),
+		Interfaces:    interfaces,
 		HandDown:      s.file.HandDown != nil,
+		NginxLogs:     s.logStatus(),
 		Adaptive:      s.adaptiveStatus(),
 	}
 }
@@ -48,9 +51,13 @@ func (s *state) listeners() []admin.Listener {
 		if f.role == tokenRole {
 			serves = string(adminRole)
 		}
-		all = append(all, admin.Listener{
+		l := admin.Listener{
 			Serves: serves, Network: f.listener.Network, Address: f.listener.Address, TLS: f.listener.TLS != nil,
-		})
+		}
+		if s, counts := f.server.(interface{ Requests() uint64 }); counts {
+			l.Requests = s.Requests()
+		}
+		all = append(all, l)
 	}
 	return all
 }
@@ -61,16 +68,65 @@ func (s *state) servers() []admin.Server {
 		return all
 	}
 	for _, v := range s.proxy.Servers() {
-		all = append(all, admin.Server{URL: v.Name, Healthy: v.Healthy, InFlight: int64(v.InFlight)})
+		all = append(all, admin.Server{URL: v.Name, Healthy: v.Healthy, Health: s.healthOf(v), InFlight: int64(v.InFlight)})
 	}
 	return all
 }
 
-func (s *state) interfaces() []string {
-	if s.file.Kernel == nil {
-		return []string{}
+// healthOf says how a server is, as far as that is asked.
+func (s *state) healthOf(v gateway.ServerState) string {
+	switch {
+	case !v.Healthy:
+		return admin.LeftOut // also where requests alone have shown that
+	case s.file.Upstream.Health.Path == "":
+		return admin.NotAsked
+	default:
+		return admin.Healthy
 	}
-	return slices.Clone(s.file.Kernel.Interfaces)
+}
+
+// interfaces returns those of the kernel section as they are now.
+func (a *Agent) interfaces() []admin.Interface {
+	a.mu.RLock()
+	kernel, section := a.state.kernel, a.state.file.Kernel
+	a.mu.RUnlock()
+	all := []admin.Interface{}
+	if section == nil {
+		return all
+	}
+	seen, err := kernel.Interfaces()
+	if err != nil {
+		if _, ok := a.blind.Now(); ok {
+			a.log.Warn("the interfaces cannot be looked at", "error", err)
+		}
+		for _, name := range section.Interfaces {
+			all = append(all, admin.Interface{Name: name, State: admin.NotKnown})
+		}
+		return all
+	}
+	for _, i := range seen {
+		all = append(all, admin.Interface{Name: i.Name, State: stateOf(i), Mode: i.Mode})
+	}
+	return all
+}
+
+func stateOf(i metrics.Interface) string {
+	switch {
+	case i.Attached:
+		return admin.Attached
+	case i.Missing:
+		return admin.Missing
+	default:
+		return admin.Detached
+	}
+}
+
+func (s *state) logStatus() []admin.Log {
+	all := []admin.Log{}
+	for _, l := range s.nginxLogs {
+		all = append(all, admin.Log{Path: l.path, Error: l.state.Problem()})
+	}
+	return all
 }
 
 func (s *state) adaptiveStatus() *admin.Adaptive {

@@ -70,14 +70,27 @@ func (r *rules) set(z config.Zone) error {
 	return nil
 }
 
-// configure puts what a file says in force: changes that were made live are forgotten.
-func (r *rules) configure(h config.HTTP, factor float64) error {
-	if err := r.live.Replace(of(h, nil, factor), r.clock()); err != nil {
-		return err
+// nextRules are what a file says, ready to be put in force.
+type nextRules struct {
+	*ruleset.Next
+	configured config.HTTP
+	factor     float64
+}
+
+// prepare makes what a file says. It is to be committed or dropped.
+func (r *rules) prepare(h config.HTTP, factor float64) (*nextRules, error) {
+	next, err := r.live.Prepare(of(h, nil, factor))
+	if err != nil {
+		return nil, err
 	}
-	r.configured, r.factor = h, factor
+	return &nextRules{next, h, factor}, nil
+}
+
+// commit puts what a file says in force: changes that were made live are forgotten.
+func (r *rules) commit(n *nextRules) {
+	n.Commit(r.clock())
+	r.configured, r.factor = n.configured, n.factor
 	r.changed.Store(nil)
-	return nil
 }
 
 // factors returns what HTTP and kernel rates are to be multiplied with.

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/headgate/headgate/userspace/adaptive"
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/event"
 )
 
 // A decision that had to wait for a reload is not lost: it holds by the new settings, unless nothing is adapted any more.
@@ -83,4 +86,85 @@ func TestRefusedFactorIsToldOnce(t *testing.T) {
 	if n := strings.Count(log.String(), "were not changed"); n != 1 || !a.state.unscaled {
 		t.Errorf("said %d times, unscaled %t:\n%s", n, a.state.unscaled, log.String())
 	}
+}
+
+// reluctant is a kernel's limiter that refuses to be scaled so many times, and notes the factors.
+type reluctant struct {
+	counting
+	refusals int
+	factors  []float64
+}
+
+func (k *reluctant) Scale(factor float64) error {
+	if k.refusals > 0 {
+		k.refusals--
+		return errors.New("it would cut off a default gateway")
+	}
+	k.factors = append(k.factors, factor)
+	return nil
+}
+
+func (k *reluctant) Follow(ctx context.Context, _ func(event.Event)) error {
+	<-ctx.Done()
+	return nil
+}
+
+// adapting returns a file whose rates are adapted, in steps that only a test takes.
+func adapting(t *testing.T, rate string) *read {
+	t.Helper()
+	file, err := config.Parse("headgate.yaml", []byte(`
+kernel: {interfaces: [lab0], default: {rate: 1kpps}}
+upstream: ["http://127.0.0.1:1"]
+listen: ["unix:`+t.TempDir()+`/s"]
+http:
+  zones: {perip: {key: ip, rate: `+rate+`}}
+  rules: [{limits: [{zone: perip, burst: 20}]}]
+adaptive: {errors: 5%, interval: 1h, scale: [http, kernel]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &read{file: file}
+}
+
+// The factor on the rates stays over a reload, above and in the kernel; and one that could not be set everywhere is set later.
+func TestFactorOverAReload(t *testing.T) {
+	k := new(reluctant)
+	a := bare(t, k)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(a.apply(adapting(t, "10r/s")))
+	c := a.state.adaptive
+	for range 100 {
+		c.Observe(500, time.Millisecond)
+	}
+	change := c.Step(a.clock() + time.Hour)
+	factor := change.Factor
+	if factor >= 1 {
+		t.Fatalf("the factor is %v", factor)
+	}
+	k.refusals = 2
+	a.adapt(c, change)
+	steady := adaptive.Change{Factor: factor, Was: factor}
+	a.adapt(c, steady) // refused again
+	a.adapt(c, steady)
+	a.adapt(c, steady) // nothing is left to do
+	k.refusals = 1
+	must(a.apply(adapting(t, "30r/s")))
+	if !a.state.unscaled {
+		t.Error("the refusal of the reload is not noted")
+	}
+	a.adapt(c, steady)
+	must(a.apply(adapting(t, "50r/s")))
+	if want := []float64{1, factor, factor, factor}; !slices.Equal(k.factors, want) {
+		t.Errorf("factors of the kernel are %v, want %v", k.factors, want)
+	}
+	if want := fmt.Sprintf("(50r/s x %v)", factor); !strings.HasSuffix(a.state.rules.live.Config().Zones[0].Quota.Text, want) {
+		t.Errorf("the zone's rate is %s, want %s", a.state.rules.live.Config().Zones[0].Quota.Text, want)
+	}
+	must(a.end())
 }

@@ -73,7 +73,6 @@ func (a *Agent) setZone(name string, change admin.ZoneChange) error {
 	if err := r.set(z); err != nil {
 		return admin.Refusal{Err: err}
 	}
-	a.log.Info("a zone was changed until the next reload", "zone", name, "rate", z.Quota.Text, "concurrent", z.Slots)
 	return nil
 }
 
@@ -109,7 +108,6 @@ func (a *Agent) Reset(zone string, key []string) (bool, error) {
 	if err != nil {
 		return false, a.fault(zone, err)
 	}
-	a.log.Info("a key was reset", "zone", zone, "key", key, "known", known)
 	return known, nil
 }
 

@@ -26,6 +26,11 @@ const (
 	Draining   Kind = "draining" // the agent ends
 )
 
+// Kinds returns all kinds.
+func Kinds() []Kind {
+	return []Kind{Refused, Dropped, HandedDown, Spared, Adapted, Reloaded, Attached, Detached, Upstream, Draining}
+}
+
 // Event is one thing that happened. Fields that do not concern its kind are zero.
 type Event struct {
 	Time time.Time `json:"time"`

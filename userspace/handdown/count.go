@@ -33,7 +33,7 @@ func (h *HandDown) Counters() Counters {
 
 const (
 	origins = 3
-	reasons = 10
+	reasons = 11
 	stripes = 8
 )
 

@@ -53,6 +53,13 @@ func (f *force) add(prefix netip.Prefix, until time.Duration, dry bool) {
 	f.rules[prefix] = term{until, dry}
 }
 
+// remove forgets a rule.
+func (f *force) remove(prefix netip.Prefix) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.rules, prefix)
+}
+
 // replace makes the rules those of now, but for those of a dry run, and returns those that were there and should
 // still be.
 func (f *force) replace(now time.Duration, rules map[netip.Prefix]time.Duration, dryRun bool) (gone []netip.Prefix) {

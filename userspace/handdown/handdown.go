@@ -21,6 +21,8 @@ type Options struct {
 	// Local reports whether an address is one of this machine; it is called for refused requests. nil for none.
 	// Loopback addresses always are.
 	Local func(netip.Addr) bool
+	// Near reports whether a network that this machine is in overlaps a prefix; it is called for offences. nil for none.
+	Near func(netip.Prefix) bool
 	// Log is told of each hand-down. nil for slog.Default.
 	Log *slog.Logger
 	// Publish gets an event for each line of the log. It must not wait. nil for nobody.
@@ -70,6 +72,9 @@ func (o *Options) fill() {
 	if o.Local == nil {
 		o.Local = func(netip.Addr) bool { return false }
 	}
+	if o.Near == nil {
+		o.Near = func(netip.Prefix) bool { return false }
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -102,7 +107,7 @@ func (h *HandDown) Offend(o Offence) { h.offend(o, 1) }
 // offend counts n offences, and returns what that leads to, and how many count.
 func (h *HandDown) offend(o Offence, n int) (v verdict, count int) {
 	s := h.settings.Load()
-	prefix := s.rulePrefix(o.Addr)
+	prefix := h.rulePrefix(o.Addr, s)
 	if !prefix.IsValid() {
 		stripe := h.counts.of(source{})
 		stripe.offence(o.Origin).Add(uint64(n))
@@ -117,11 +122,16 @@ func (h *HandDown) offend(o Offence, n int) (v verdict, count int) {
 		count = f.window.total
 		switch v {
 		case crossed:
-			f.queued = h.queue.push(candidate{prefix, o, count, now})
+			f.queued = h.queue.push(candidate{prefix: prefix, offence: o, count: count, since: now})
 			if !f.queued {
 				stripe.lost.Add(uint64(n))
 			}
-		case waits, held:
+		case held:
+			stripe.late.Add(uint64(n))
+			if f.doubts(now) {
+				h.queue.push(candidate{prefix: prefix, doubt: true}) // without room it is asked another time
+			}
+		case waits:
 			stripe.late.Add(uint64(n))
 		case passed:
 			stripe.spare(f.spared).Add(uint64(n))

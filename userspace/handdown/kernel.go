@@ -24,6 +24,9 @@ type Kernel interface {
 	// Protected returns why a prefix must not be dropped: an allow rule that has to do with it, or
 	// the address of who administers the machine. Empty where there is nothing.
 	Protected(prefix netip.Prefix) (reason string, err error)
+	// Enforced reports whether that very prefix is blocked or limited, by what Enforce has made or by what that gave way to.
+	// It is quick.
+	Enforced(prefix netip.Prefix) (bool, error)
 	// HandedDown returns the rules of origin handdown that are in force.
 	HandedDown() ([]Rule, error)
 }

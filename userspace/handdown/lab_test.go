@@ -23,6 +23,7 @@ type fakeKernel struct {
 	rules     map[netip.Prefix]fakeRule
 	made      []Rule // all that were ever made
 	calls     int
+	asked     int                         // whether a rule is there
 	err       error                       // of all calls
 	refuses   func(Rule) bool             // a batch with such a rule
 	protected func(p netip.Prefix) string // nil for nothing
@@ -64,6 +65,13 @@ func (k *fakeKernel) Protected(p netip.Prefix) (string, error) {
 		return "", k.err
 	}
 	return k.protected(p), nil
+}
+
+func (k *fakeKernel) Enforced(p netip.Prefix) (bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked++
+	return time.Now().Before(k.rules[p].end), k.err
 }
 
 func (k *fakeKernel) HandedDown() (rules []Rule, err error) {

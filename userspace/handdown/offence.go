@@ -36,6 +36,7 @@ const (
 	Unusual      Reason = "unusual"       // no address that a client can have: multicast, unspecified
 	Own          Reason = "own"           // an address of this machine
 	Translated   Reason = "translated"    // a limit would be for all who share a source, as behind NAT64
+	Neighbour    Reason = "neighbour"     // likewise, for machines in a network of this one
 	Protected    Reason = "protected"     // the kernel's limiter says so: an allow rule, or who administers the machine
 	Full         Reason = "full"          // as many rules are in force as are allowed
 	Failed       Reason = "failed"        // the kernel's limiter took no rule until it would have ended
@@ -43,5 +44,5 @@ const (
 
 // Reasons returns all reasons.
 func Reasons() []Reason {
-	return []Reason{Unknown, BehindProxy, TrustedProxy, Private, Unusual, Own, Translated, Protected, Full, Failed}
+	return []Reason{Unknown, BehindProxy, TrustedProxy, Private, Unusual, Own, Translated, Neighbour, Protected, Full, Failed}
 }

@@ -17,6 +17,9 @@ type offender struct {
 	dry     bool          // which was made in dry run
 	queued  bool          // Run has still to decide about it
 
+	doubtAt   time.Duration // when an offence makes it doubtful that the rule is there
+	doubtWait time.Duration // before it was looked at last
+
 	spared      Reason        // why it was not handed down, if not empty
 	sparedUntil time.Duration // when it is looked at again
 	sparedUnder uint64        // the number of the settings
@@ -67,9 +70,10 @@ func (o *offender) forgive(now time.Duration, s *settings) {
 	}
 }
 
-// strike notes a rule that ends at until.
-func (o *offender) strike(until time.Duration, dry bool) {
+// strike notes at now a rule that ends at until.
+func (o *offender) strike(now, until time.Duration, dry bool) {
 	o.strikes++
+	o.doubtAt, o.doubtWait = now+underWay, 0
 	o.until, o.dry = until, dry
 	o.queued, o.spared = false, ""
 	o.window.clear()

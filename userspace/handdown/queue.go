@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// candidate is a source that Run has to decide about.
+// candidate is a source that Run has to decide about, or to look at.
 type candidate struct {
 	prefix  netip.Prefix
 	offence Offence       // the one that was too many
 	count   int           // offences that it stands for
 	since   time.Duration // when that was
+	doubt   bool          // nothing of that: only whether the source has its rule is asked
 }
 
 // queue has candidates, up to a bound.

@@ -49,10 +49,11 @@ const (
 func (h *HandDown) Report(ctx context.Context, prefix netip.Prefix, origin Origin, reason string, count int) (Outcome, error) {
 	s := h.settings.Load()
 	o := Offence{Addr: prefix.Addr(), Origin: origin, Reason: shorten(reason)}
-	if err := s.checkReport(prefix, o, count); err != nil {
+	rule := h.rulePrefix(o.Addr, s)
+	if err := checkReport(prefix, rule, o, count); err != nil {
 		return Outcome{}, err
 	}
-	full := Outcome{Prefix: s.rulePrefix(o.Addr), After: s.After, Within: s.Within, DryRun: s.DryRun}
+	full := Outcome{Prefix: rule, After: s.After, Within: s.Within, DryRun: s.DryRun}
 	if why := h.exempt(o.Addr, full.Prefix, s); why != "" {
 		stripe := h.counts.of(sourceOf(full.Prefix))
 		stripe.offence(origin).Add(uint64(count))
@@ -60,6 +61,7 @@ func (h *HandDown) Report(ctx context.Context, prefix netip.Prefix, origin Origi
 		full.Result, full.Reason = Spared, string(why)
 		return full, nil
 	}
+	h.reported(rule, s)
 	w := h.waiters.add(full.Prefix)
 	defer h.waiters.remove(full.Prefix, w)
 	v, offences := h.offend(o, count)
@@ -95,9 +97,8 @@ func (h *HandDown) await(ctx context.Context, v verdict, offences int, full Outc
 	}
 }
 
-// checkReport returns an error that says what is wrong with a report.
-func (s *settings) checkReport(prefix netip.Prefix, o Offence, count int) error {
-	rule := s.rulePrefix(o.Addr)
+// checkReport returns an error that says what is wrong with a report of a prefix, where rules are for rule.
+func checkReport(prefix, rule netip.Prefix, o Offence, count int) error {
 	switch {
 	case !prefix.IsValid():
 		return errors.New("no prefix; use an address, or a prefix as 2001:db8::/64")

@@ -3,9 +3,12 @@ package handdown
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/headgate/headgate/userspace/config"
 )
 
 func TestMaxRules(t *testing.T) {
@@ -122,5 +125,31 @@ func TestQueueIsBounded(t *testing.T) {
 		if n := len(k.made); n != 20 {
 			t.Errorf("%d of 20 handed down", n)
 		}
+	})
+}
+
+// A rule for the network that this machine is in would hit its gateway and its neighbours: offenders there get one each.
+func TestNeighboursAreHitOneByOne(t *testing.T) {
+	networks := []netip.Prefix{netip.MustParsePrefix("2001:db8:5::/64"), netip.MustParsePrefix("2001:db8:6::1/128"), netip.MustParsePrefix("198.51.100.0/25")}
+	o := Options{Config: usual(), Near: func(p netip.Prefix) bool { return overlaps(p, networks) }}
+	o.Config.IPv4Prefix = 24
+	o.Kernel = &fakeKernel{}
+	run(t, o, func(l *lab) {
+		for _, addr := range []string{"2001:db8:5::7", "2001:db8:5::8", "2001:db8:6::7", "2001:db8:7::7", "198.51.100.200", "203.0.113.7"} {
+			l.offends(addr, 3)
+		}
+		l.wantBlocked("2001:db8:5::7/128", "2001:db8:5::8/128", "2001:db8:6::7/128", "2001:db8:7::/64", "198.51.100.200/32", "203.0.113.0/24")
+		_, err := l.Report(t.Context(), networks[0], Report, "", 1)
+		if err == nil || !strings.Contains(err.Error(), "prefixes of /128 or longer") {
+			t.Errorf("report of the whole network: %v", err)
+		}
+	})
+	o.Config.Action = config.Limit
+	o.Kernel = &fakeKernel{}
+	run(t, o, func(l *lab) {
+		l.offends("2001:db8:5::7", 3)
+		l.offends("2001:db8:7::7", 3)
+		l.wantBlocked("2001:db8:7::/64")
+		l.wantSpared(map[Reason]uint64{Neighbour: 3})
 	})
 }

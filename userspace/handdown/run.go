@@ -138,8 +138,12 @@ func (r *runner) hand(batch []candidate) (failed []candidate, err error) {
 
 // judge returns the rule for a candidate, if one is to be made: `before` are about to be as well.
 func (r *runner) judge(c candidate, s *settings, before int) (o order, made bool, err error) {
+	if c.doubt {
+		r.isGone(c.prefix, s)
+		return order{}, false, nil
+	}
 	now := r.now()
-	if t, holds := r.force.of(c.prefix, now, s.DryRun); holds {
+	if t, holds := r.force.of(c.prefix, now, s.DryRun); holds && (t.dry || !r.isGone(c.prefix, s)) {
 		r.resume(c.prefix, t, s)
 		return order{}, false, nil
 	}
@@ -180,8 +184,8 @@ func (r *runner) strike(prefix netip.Prefix, s *settings) (n int) {
 // resume notes that a source has a rule already.
 func (r *runner) resume(prefix netip.Prefix, t term, s *settings) {
 	now := r.now()
-	r.offenders.with(sourceOf(prefix), now, s, func(o *offender, _ time.Duration) {
-		o.strike(t.until, t.dry)
+	r.offenders.with(sourceOf(prefix), now, s, func(o *offender, now time.Duration) {
+		o.strike(now, t.until, t.dry)
 		o.strikes = max(o.strikes-1, s.strikes(t.until-now)) // it is no other than before
 	})
 	r.answer(prefix, Outcome{Result: HandedDown, For: t.until - now})
@@ -190,7 +194,7 @@ func (r *runner) resume(prefix netip.Prefix, t term, s *settings) {
 // made notes and tells that a rule was made.
 func (r *runner) made(o order, s *settings) {
 	until := r.now() + o.rule.For
-	r.offenders.with(sourceOf(o.prefix), r.now(), s, func(f *offender, _ time.Duration) { f.strike(until, s.DryRun) })
+	r.offenders.with(sourceOf(o.prefix), r.now(), s, func(f *offender, now time.Duration) { f.strike(now, until, s.DryRun) })
 	r.force.add(o.prefix, until, s.DryRun)
 	r.counts.rule(o.rule.Action)
 	r.tell(event.HandedDown, o.candidate, o.reason(s), o.rule.For)
@@ -217,6 +221,6 @@ func (r *runner) compare() {
 		}
 	}
 	for _, prefix := range r.force.replace(now, ends, s.DryRun) {
-		r.offenders.with(sourceOf(prefix), now, s, func(o *offender, now time.Duration) { o.until = min(o.until, now) })
+		r.lift(prefix, s)
 	}
 }

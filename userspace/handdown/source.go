@@ -31,11 +31,18 @@ func (s source) prefix() netip.Prefix {
 }
 
 // rulePrefix returns what a rule for addr is for; invalid if addr is. All of the IPv4 internet may be behind one prefix
-// of a translator, so that its addresses are taken whole, as link-local ones are.
-func (s *settings) rulePrefix(addr netip.Addr) netip.Prefix {
-	if isTranslated(addr) {
+// of a translator, so that its addresses are taken whole, as link-local ones are. So are those of a network that this
+// machine is in: with an offender there its gateway would be dropped, and whoever else is there.
+func (h *HandDown) rulePrefix(addr netip.Addr, s *settings) netip.Prefix {
+	prefix := s.sourcePrefix(addr)
+	if isTranslated(addr) || prefix.IsValid() && !prefix.IsSingleIP() && h.o.Near(prefix) {
 		return whole(addr)
 	}
+	return prefix
+}
+
+// sourcePrefix returns what addr is counted by elsewhere; invalid if addr is.
+func (s *settings) sourcePrefix(addr netip.Addr) netip.Prefix {
 	return clientip.Masked(addr, s.IPv4Prefix, s.IPv6Prefix)
 }
 

@@ -22,11 +22,19 @@ func (h *HandDown) exempt(addr netip.Addr, prefix netip.Prefix, s *settings) Rea
 		return TrustedProxy
 	case !addr.IsLoopback() && h.o.Local(addr):
 		return Own
-	case s.Action == config.Limit && prefix.Bits() > s.IPv6Prefix && isTranslated(addr):
-		return Translated
+	case s.Action == config.Limit && prefix.Bits() > s.sourcePrefix(addr).Bits():
+		return shared(addr)
 	default:
 		return ""
 	}
+}
+
+// shared returns why addr, which is a part of a source, must have no limit: that would be for the others too.
+func shared(addr netip.Addr) Reason {
+	if isTranslated(addr) {
+		return Translated
+	}
+	return Neighbour
 }
 
 // whole returns the prefix that only addr is in.

@@ -33,7 +33,7 @@ func (h *HandDown) Observe(r *ruleset.Request, d *ruleset.Decision) {
 // absent returns why packets of d.Client do not arrive here as his, and who says that the request is his;
 // empty if they do: a rule for his address would drop them, and nobody else's.
 func (h *HandDown) absent(r *ruleset.Request, d *ruleset.Decision) (why Reason, voucher netip.Addr) {
-	if !d.Client.IsValid() {
+	if !d.Client.IsValid() || r.Hearsay {
 		return Unknown, netip.Addr{}
 	}
 	told := r.Conn.IsValid() && r.Conn.Unmap().WithZone("") != r.Peer.Unmap().WithZone("")

@@ -7,12 +7,12 @@ import (
 )
 
 type agentFamilies struct {
-	build, lostEvents                                                                      *family
-	reloads, reloadOK, configSince, configInfo                                             *family
-	connections, accepted                                                                  *family
-	healthy, inFlight, requests, failures                                                  *family
-	factor, applied, signal, health, changes                                               *family
-	offences, handedDown, spared, rules, maxRules, late, doubtful, lostOffences, forgotten *family
+	build, lostEvents                                                                            *family
+	reloads, reloadOK, configSince, configInfo                                                   *family
+	connections, accepted                                                                        *family
+	healthy, inFlight, requests, failures                                                        *family
+	factor, applied, signal, health, changes                                                     *family
+	offences, handedDown, spared, rules, maxRules, late, doubtful, logs, lostOffences, forgotten *family
 }
 
 func newAgentFamilies() agentFamilies {
@@ -46,6 +46,7 @@ func newAgentFamilies() agentFamilies {
 		maxRules:     gauge("handdown_max_rules", "Kernel rules of offenders that may be in force."),
 		late:         counter("handdown_late_offences_total", "Offences of sources whose kernel rule was made or in force already."),
 		doubtful:     counter("handdown_doubtful_log_records_total", "Refusals in a log of nginx that a client may have written itself, and that do not count."),
+		logs:         gauge("handdown_log_readable", "1 if the log of nginx is read, 0 if it cannot be: its log line says why.", "log"),
 		lostOffences: counter("handdown_lost_offences_total", "Offences that were not counted, for want of room."),
 		forgotten:    counter("handdown_forgotten_sources_total", "Offenders that were forgotten for want of room."),
 	}
@@ -55,7 +56,7 @@ func (f agentFamilies) all() []*family {
 	return []*family{
 		f.build, f.lostEvents, f.reloads, f.reloadOK, f.configSince, f.configInfo, f.connections, f.accepted,
 		f.healthy, f.inFlight, f.requests, f.failures, f.factor, f.applied, f.signal, f.health, f.changes,
-		f.offences, f.handedDown, f.spared, f.rules, f.maxRules, f.late, f.doubtful, f.lostOffences, f.forgotten,
+		f.offences, f.handedDown, f.spared, f.rules, f.maxRules, f.late, f.doubtful, f.logs, f.lostOffences, f.forgotten,
 	}
 }
 
@@ -131,6 +132,9 @@ func (f agentFamilies) readHandDown(s scrape, h *HandDown) {
 	s.add(f.maxRules, float64(h.MaxRules))
 	s.count(f.late, h.Late)
 	s.count(f.doubtful, h.Doubtful)
+	for _, l := range h.Logs {
+		s.flag(f.logs, l.Readable, l.Path)
+	}
 	s.count(f.lostOffences, h.Lost)
 	s.count(f.forgotten, h.Evicted)
 }

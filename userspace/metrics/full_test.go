@@ -42,7 +42,7 @@ func full() metrics.Sources {
 		}}},
 	}
 	kernel := metrics.Kernel{
-		Interfaces: []metrics.Interface{{"eth0", "native", true}, {"eth1", "", false}},
+		Interfaces: []metrics.Interface{{Name: "eth0", Mode: "native", Attached: true}, {Name: "eth1"}},
 		Policies:   []metrics.Policy{{"default", "pass", next(), next()}, {"default", "drop", next(), next()}},
 		Rules:      []metrics.Rules{{"block", "handdown", 3}, {"allow", "config", 1}, {"limit", "cli", 0}},
 		Sources:    12, MaxSources: 1 << 20, MemoryBytes: 149_422_080,
@@ -57,6 +57,7 @@ func full() metrics.Sources {
 		HandedDown: []metrics.Count{{"block", next()}, {"limit", next()}},
 		Spared:     []metrics.Count{{"allowed", next()}, {"trusted_proxy", next()}, {"private", next()}},
 		Rules:      3, MaxRules: 100_000, Lost: next(), Evicted: next(), Late: next(), Doubtful: next(),
+		Logs: []metrics.Log{{Path: "/var/log/nginx/error.log", Readable: true}, {Path: "/var/log/nginx/other.log"}},
 	}
 	return metrics.Sources{
 		Build:    metrics.Build{Version: "1.2.3", Revision: "27d4ac5"},

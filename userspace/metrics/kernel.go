@@ -17,6 +17,7 @@ type Interface struct {
 	Name     string
 	Mode     string // native, generic, or empty if it is not attached
 	Attached bool
+	Missing  bool // there is no interface of the name
 }
 
 // Reason is what was decided for one reason.

@@ -39,8 +39,15 @@ type HandDown struct {
 	Rules, MaxRules int
 	Late            uint64 // offences of sources that have a rule already
 	Doubtful        uint64 // refusals in logs of nginx that a client may have written
+	Logs            []Log  // of nginx, as configured
 	Lost            uint64 // offences that there was no room for
 	Evicted         uint64 // offenders forgotten for want of room
+}
+
+// Log is a log of nginx that offences are read from.
+type Log struct {
+	Path     string
+	Readable bool
 }
 
 // Count is how many there were of one kind.

@@ -33,7 +33,22 @@ type Options struct {
 	Log *slog.Logger
 	// Counters are added to, if set.
 	Counters *Counters
+	// State is kept up to date, if set. It is of this log alone.
+	State *State
 }
+
+// State is whether a log is read. The zero value is of one that nothing speaks against. It may be asked at any time.
+type State struct{ problem atomic.Pointer[string] }
+
+// Problem returns why the log is not read at present, and what to do about that; empty if it is.
+func (s *State) Problem() string {
+	if p := s.problem.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+func (s *State) set(problem string) { s.problem.Store(&problem) }
 
 const (
 	// soon is how long the end of a log has to be the end for a record to be there as a whole. One is

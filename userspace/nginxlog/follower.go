@@ -31,10 +31,12 @@ type follower struct {
 	now   *tail   // the latest file; nil before there is one
 	old   []ended // what was there before
 	gone  time.Time
-	begun bool              // the path was looked at once
-	err   string            // the last, so that it is told once
-	zones map[string]string // names, so that each is allocated once
-	chunk []byte
+	begun bool // the path was looked at once
+	// denied is since when there is a file that cannot be opened; the zero time where that is not so.
+	denied time.Time
+	err    string            // why it is not read, told once; empty if it is
+	zones  map[string]string // names, so that each is allocated once
+	chunk  []byte
 
 	watcher  *fsnotify.Watcher // nil if there is none
 	events   <-chan fsnotify.Event
@@ -53,6 +55,9 @@ func newFollower(path string, o Options, found func(Offence)) *follower {
 	}
 	if o.Counters == nil {
 		o.Counters = new(Counters)
+	}
+	if o.State == nil {
+		o.State = new(State)
 	}
 	return &follower{path: path, o: o, found: found, zones: make(map[string]string), chunk: make([]byte, pieces)}
 }
@@ -85,11 +90,12 @@ func (f *follower) turn(now time.Time) {
 	info, err := os.Stat(f.path)
 	switch {
 	case err == nil && f.now != nil && os.SameFile(info, f.now.info):
-		f.gone = time.Time{}
+		f.gone, f.denied = time.Time{}, time.Time{}
 		return
 	case err == nil:
 		f.open(now)
 	default:
+		f.denied = time.Time{}
 		f.missing(now, err)
 		if _, err := os.Stat(f.path); err == nil { // since before the directory was watched
 			f.open(now)
@@ -104,21 +110,28 @@ func (f *follower) missing(now time.Time, err error) {
 		f.gone = now
 	}
 	f.watchDirectory()
-	f.complain(err)
+	rotated := f.now != nil && errors.Is(err, fs.ErrNotExist) && now.Sub(f.gone) < grace
+	if !rotated { // nginx is about to make it anew
+		f.complain(err)
+	}
 }
 
 // open opens what is at the path.
 func (f *follower) open(now time.Time) {
 	t, err := open(f.path)
-	if err == nil && !f.begun && !f.o.FromStart {
+	if err == nil && f.isPast(now) && !f.o.FromStart {
 		if err = t.skip(); err != nil {
 			t.close()
 		}
 	}
 	if err != nil {
+		if f.denied.IsZero() {
+			f.denied = now
+		}
 		f.missing(now, err)
 		return
 	}
+	f.denied = time.Time{}
 	t.found, t.doubtful = f.tell, func() { f.o.Counters.Doubtful.Add(1) }
 	if f.now != nil {
 		f.retire(now)
@@ -126,10 +139,14 @@ func (f *follower) open(now time.Time) {
 	f.now, f.gone = t, time.Time{}
 	f.o.Counters.Files.Add(1)
 	f.watchFile()
-	if f.err != "" {
-		f.o.Log.Info("a log is followed again", "path", f.path)
-		f.err = ""
+}
+
+// isPast reports whether what is in a file that can be opened now is too long ago to count.
+func (f *follower) isPast(now time.Time) bool {
+	if f.denied.IsZero() {
+		return !f.begun
 	}
+	return f.now == nil || now.Sub(f.denied) > grace
 }
 
 // retire makes the file of now an old one.
@@ -141,15 +158,35 @@ func (f *follower) retire(now time.Time) {
 	f.old = append(f.old, ended{f.now, now.Add(grace)})
 }
 
-// complain tells of an error once. That a file is not there is no error at first, nor after it was renamed, for a while.
+// complain tells of an error once.
 func (f *follower) complain(err error) {
-	if text := err.Error(); text != f.err {
-		f.err = text
-		level := slog.LevelError
-		if errors.Is(err, fs.ErrNotExist) {
-			level = slog.LevelInfo
-		}
-		f.o.Log.Log(context.Background(), level, "a log cannot be read; it is tried again", "path", f.path, "error", text)
+	text := err.Error() + hint(err)
+	if text == f.err {
+		return
+	}
+	f.err = text
+	f.o.State.set(text)
+	f.o.Log.Warn("a log of nginx cannot be read, and who offends there is not handed down; it is tried again", "path", f.path, "error", text)
+}
+
+// hint says what to do about an error.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "; let the agent's user read it, as by the group that owns it: usermod -aG adm USER, or SupplementaryGroups=adm in its unit"
+	case errors.Is(err, fs.ErrNotExist):
+		return "; name the file that error_log says in nginx's configuration"
+	default:
+		return ""
+	}
+}
+
+// well notes that the log is read.
+func (f *follower) well() {
+	if f.err != "" {
+		f.err = ""
+		f.o.State.set("")
+		f.o.Log.Info("a log of nginx is read again", "path", f.path)
 	}
 }
 
@@ -168,6 +205,9 @@ func (f *follower) drain(ctx context.Context, t *tail, now time.Time) time.Durat
 	}
 	if t.at != at {
 		t.grew = now
+	}
+	if t == f.now && f.gone.IsZero() {
+		f.well()
 	}
 	switch {
 	case len(t.held) == 0:

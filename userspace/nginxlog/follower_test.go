@@ -2,11 +2,13 @@ package nginxlog
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -238,11 +240,53 @@ func TestComplainsOnce(t *testing.T) {
 		t.Errorf("told %d times:\n%s", n, &l.said)
 	}
 	l.must(os.Remove(l.path))
+	l.look()
 	l.write(l.path, by("192.0.2.1"))
 	l.look("192.0.2.1")
-	if !strings.Contains(l.said.String(), "a log is followed again") {
+	if !strings.Contains(l.said.String(), "level=INFO msg=\"a log of nginx is read again\"") {
 		t.Errorf("not told that all is well:\n%s", &l.said)
 	}
+}
+
+// That a log cannot be read is a warning that says what to do, and can be asked for as long as it is so.
+func TestTellsWhatToDo(t *testing.T) {
+	var state State
+	l := newLogLab(t, Options{State: &state})
+	want := func(when, problem string, warnings int) {
+		t.Helper()
+		l.look()
+		if p := state.Problem(); !strings.Contains(p, problem) || (p == "") != (problem == "") {
+			t.Errorf("%s: the state is %q, want %q", when, p, problem)
+		}
+		if n := strings.Count(l.said.String(), "level=WARN"); n != warnings {
+			t.Errorf("%s: %d warnings, want %d:\n%s", when, n, warnings, &l.said)
+		}
+	}
+	want("no file", "name the file that error_log says", 1)
+	l.write(l.path, "")
+	want("a file", "", 1)
+	l.must(os.Rename(l.path, l.path+".1"))
+	want("just rotated", "", 1)
+	l.now = l.now.Add(grace)
+	want("gone", "name the file that error_log says", 2)
+	if h := hint(&fs.PathError{Op: "open", Path: l.path, Err: syscall.EACCES}); !strings.Contains(h, "usermod -aG adm") {
+		t.Errorf("of a file that must not be read: %q", h)
+	}
+}
+
+// What was written to a file before it could be read is long ago, and counts no more than what is there at the start.
+func TestWhatCouldNotBeReadIsOver(t *testing.T) {
+	l := newLogLab(t, Options{})
+	l.must(os.MkdirAll(l.path, 0o700)) // stands for a file that must not be read: root may read all
+	l.look()
+	l.must(os.Remove(l.path))
+	l.write(l.path, by("192.0.2.1"))
+	l.look()
+	l.write(l.path, by("192.0.2.2"))
+	l.look("192.0.2.2")
+	l.must(os.Rename(l.path, l.path+".1"))
+	l.write(l.path, by("192.0.2.3"))
+	l.look("192.0.2.3") // a new one is read from its beginning
 }
 
 func TestNoPath(t *testing.T) {

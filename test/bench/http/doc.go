@@ -35,6 +35,7 @@
 // headgate refuses and passes on beside servers that do the same without a limiter: a handler of net/http that
 // answers the same 429, httputil.ReverseProxy with the same transport, and a gRPC server with empty handlers. Each
 // is asked over loopback as fast as it answers, in turns. Servers have one CPU, and the clients and the backend the other.
+// headgate lets its heap grow as it does in use (docs/agent.md, "Memory"); the others leave that to Go.
 //
 // # What is checked
 //

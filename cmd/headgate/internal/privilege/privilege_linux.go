@@ -12,6 +12,7 @@ const (
 	BPF          = cap.BPF              // maps, and the interfaces that the program is attached to
 	NetAdmin     = cap.NET_ADMIN        // attaching
 	LowPorts     = cap.NET_BIND_SERVICE // listening below port 1024
+	ChangeGroup  = cap.CHOWN            // sockets for a group that the agent is no member of
 	ReadAllFiles = cap.DAC_READ_SEARCH  // logs and keys of other users
 )
 

@@ -39,11 +39,40 @@ func (a Agent) facts() []Fact {
 		}
 		facts = append(facts, Fact{"last reload", failed})
 	}
-	interfaces := "not limited by this agent"
-	if len(a.Interfaces) > 0 {
-		interfaces = strings.Join(a.Interfaces, ", ")
+	facts = append(facts, Fact{"interfaces", a.interfaces()}, Fact{"hand-down", onOff(a.HandDown)})
+	for _, l := range a.NginxLogs {
+		text := l.Path
+		if l.Error != "" {
+			text = "not read: " + l.Error
+		}
+		facts = append(facts, Fact{"nginx's log", text})
 	}
-	return append(facts, Fact{"interfaces", interfaces}, Fact{"hand-down", onOff(a.HandDown)}, Fact{"adaptive", a.adaptive()})
+	return append(facts, Fact{"adaptive", a.adaptive()})
+}
+
+// interfaces says of each interface what is not as it should be.
+func (a Agent) interfaces() string {
+	if len(a.Interfaces) == 0 {
+		return "not limited by this agent"
+	}
+	var all []string
+	for _, i := range a.Interfaces {
+		all = append(all, i.Name+interfaceState(i.State))
+	}
+	return strings.Join(all, ", ")
+}
+
+func interfaceState(state string) string {
+	switch state {
+	case admin.Attached:
+		return ""
+	case admin.Missing:
+		return " (missing, will be attached when it appears)"
+	case admin.Detached:
+		return " (detached by hand; headgate reload attaches it again)"
+	default:
+		return " (" + state + ")"
+	}
 }
 
 func (a Agent) draining() string {
@@ -73,19 +102,15 @@ func (a Agent) adaptive() string {
 func (a Agent) listeners(p *Page) {
 	var rows [][]string
 	for _, l := range a.Listeners {
-		rows = append(rows, []string{l.Serves, l.Network, l.Address, yesNo(l.TLS)})
+		rows = append(rows, []string{l.Serves, l.Network, l.Address, yesNo(l.TLS), strconv.FormatUint(l.Requests, 10)})
 	}
-	p.Grid([]Column{left("SERVES"), left("NETWORK"), left("ADDRESS"), left("TLS")}, rows)
+	p.Grid([]Column{left("SERVES"), left("NETWORK"), left("ADDRESS"), left("TLS"), right("REQUESTS")}, rows)
 }
 
 func (a Agent) upstream(p *Page) {
 	var rows [][]string
 	for _, s := range a.Upstream {
-		health := "healthy"
-		if !s.Healthy {
-			health = "left out"
-		}
-		rows = append(rows, []string{s.URL, health, strconv.FormatInt(s.InFlight, 10), orDash(s.Error)})
+		rows = append(rows, []string{s.URL, strings.ReplaceAll(s.Health, "_", " "), strconv.FormatInt(s.InFlight, 10), orDash(s.Error)})
 	}
 	p.Grid([]Column{left("SERVER"), left("HEALTH"), right("IN FLIGHT"), left("ERROR")}, rows)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -20,6 +21,12 @@ func agentViews(t *testing.T) map[string]render.View {
 	full, bare := &agentfake.Agent{WithKernel: true, ReloadError: errors.New("headgate.yaml:3:1: wrong")}, &agentfake.Agent{Off: true}
 	draining := full.Status()
 	draining.Draining, draining.Adaptive.Observe, draining.Adaptive.Signal = true, true, "in_flight"
+	trouble := full.Status()
+	for n, state := range []string{admin.Missing, admin.Detached, admin.NotKnown} {
+		trouble.Interfaces = append(trouble.Interfaces, admin.Interface{Name: fmt.Sprintf("eth%d", n+1), State: state})
+	}
+	trouble.NginxLogs = []admin.Log{{Path: "/var/log/nginx/error.log"}, {Path: "/var/log/other.log", Error: "open /var/log/other.log: permission denied"}}
+	trouble.Upstream[0].Health = admin.NotAsked
 	nothing := bare.Status()
 	nothing.Upstream, nothing.Listeners = []admin.Server{}, nothing.Listeners[1:]
 	keys, err := full.TopKeys("perip", 2)
@@ -36,6 +43,7 @@ func agentViews(t *testing.T) map[string]render.View {
 	return map[string]render.View{
 		"agent":           render.Agent{Status: full.Status()},
 		"agent_draining":  render.Agent{Status: draining},
+		"agent_trouble":   render.Agent{Status: trouble},
 		"agent_bare":      render.Agent{Status: nothing},
 		"zones":           render.Zones(full.Zones()),
 		"zones_unchanged": render.Zones(full.Zones()[:1]),

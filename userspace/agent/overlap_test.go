@@ -1,0 +1,85 @@
+package agent_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// freePort returns a port that nobody listens on.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// A listener moves to an address that overlaps with its own in one reload, without a connection that is refused.
+func TestOverlappingListeners(t *testing.T) {
+	port := freePort(t)
+	text := func(host, more string) string {
+		return fmt.Sprintf("metrics: {listen: %q}\n%s", fmt.Sprint(host, ":", port), more)
+	}
+	l := newLab(t, text("0.0.0.0", ""))
+	l.start()
+	url := fmt.Sprintf("http://127.0.0.1:%d/healthz", port)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func() error {
+		res, err := client.Get(url)
+		if err == nil {
+			_, err = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+		return err
+	}
+	want := func(when string) {
+		t.Helper()
+		eventually(t, "an answer "+when, func() bool { return get() == nil }) // the socket that is gone may be there for a moment
+		if other, err := net.Listen("tcp4", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			other.Close()
+			t.Errorf("%s: another process can listen there", when)
+		}
+	}
+	l.write(text("127.0.0.1", "log: {file: DIR/no/such/log}\n"))
+	if err := l.agent.Reload(); err == nil {
+		t.Error("the reload succeeded")
+	}
+	want("after one that was refused")
+	l.reload(text("127.0.0.1", ""))
+	want("on one address")
+	l.reload(text("0.0.0.0", ""))
+	want("on all addresses")
+
+	var load sync.WaitGroup
+	var stop atomic.Bool
+	var refused atomic.Int64
+	load.Go(func() {
+		for !stop.Load() {
+			conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			switch {
+			case err == nil:
+				conn.Close()
+			case errors.Is(err, syscall.ECONNREFUSED): // one that waits at a socket that is closed is reset
+				refused.Add(1)
+			}
+		}
+	})
+	for range 5 {
+		l.reload(text("0.0.0.0", ""))
+		l.reload(text("127.0.0.1", ""))
+	}
+	stop.Store(true)
+	load.Wait()
+	if n := refused.Load(); n > 0 {
+		t.Errorf("%d connections were refused", n)
+	}
+}
