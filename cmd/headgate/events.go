@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +43,8 @@ The kernel keeps events that nobody reads, until its buffer of them is full. The
 
 While headgate run is at work, it is the one that reads them, and events shows what it tells: packets,
 and also requests that were refused, sources that were handed down, and changes of rates, servers
-and the file. --socket or --kind asks it at once.
+and the file. --socket or --kind asks it at once. The kinds are:
+` + strings.Join(admin.EventKinds(), ", ") + `.
 
 With -o json each line is a JSON object of its own (JSON Lines). One of a packet has the same fields,
 whoever tells it; those of the agent have kind too, and others than dropped have other fields.`,

@@ -53,7 +53,7 @@ func newZoneSetCmd(e *env, g *global) *cobra.Command {
 		Use:   "set ZONE {--rate RATE | --concurrent NUMBER}",
 		Short: "Change a zone's rate, or how many requests it lets through at a time",
 		Long: `Give a zone of the running agent another limit, from the next request on. Keys, overrides and rules
-stay, and what a key owes is cut to what the new limit lets it. So do bursts: those are of the rules
+stay, and what a key owes is cut to what the new limit lets it. Bursts stay too: they are of the rules
 that use the zone, and change with the file.
 
 It holds until the configuration is read again, at the latest until the agent ends: write it into

@@ -43,6 +43,24 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
+// TestMakeTargets checks that the Makefile has the targets that documents say to make.
+func TestMakeTargets(t *testing.T) {
+	makefile := read(t, filepath.Join(root, "Makefile"))
+	named := regexp.MustCompile("(?m)(?:^(?:sudo )?|`(?:sudo )?)make ([a-z-]+)")
+	seen := 0
+	for _, path := range documents(t) {
+		for _, match := range named.FindAllStringSubmatch(read(t, path), -1) {
+			seen++
+			if !strings.Contains(makefile, "\n.PHONY: "+match[1]+"\n"+match[1]+":") {
+				t.Errorf("%s says make %s, and there is no such target", path, match[1])
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("documents name only %d targets", seen)
+	}
+}
+
 // TestDemoExcerpt checks that what the README shows of the demo's output are lines of it.
 func TestDemoExcerpt(t *testing.T) {
 	_, after, ok := strings.Cut(read(t, filepath.Join(root, "README.md")), "[its output](docs/demo.txt):\n\n```\n")

@@ -177,7 +177,7 @@ func TestDryRun(t *testing.T) {
 // `unset default` lifts both dimensions of the default limit, and does nothing to what else is limited.
 func TestUnsetDefault(t *testing.T) {
 	l := newLab(t)
-	l.attach("--rate", "6pph", "--burst", "5", "--bandwidth", "1B/s", "--bandwidth-burst", "1MB")
+	l.attach("--rate", "6pph", "--burst", "5", "--bandwidth", "1B/s", "--bandwidth-burst", "500")
 	l.must("set", modest+"/32", "--rate", "6pph", "--burst", "3")
 	l.wantPassed(udp(flooder), 20, 5)
 	for range 2 {

@@ -103,7 +103,7 @@ func TestBrokenFileChangesNothing(t *testing.T) {
 	if got := l.statuses(3, "X-Forwarded-For", "192.0.2.1"); got[200] != 1 || got[429] != 2 {
 		t.Errorf("statuses are %v: another burst is in force", got)
 	}
-	if n := l.log.has("was not reloaded"); n < 5 { // the file is watched, too
+	if n := l.log.Lines("was not reloaded"); n < 5 { // the file is watched, too
 		t.Errorf("%d lines of the log tell of 5 reloads that failed:\n%s", n, l.log)
 	}
 	if s := l.agent.Status().Config; !strings.Contains(s.Error, "no room") || s.FailedAt == nil {
@@ -352,7 +352,7 @@ func TestRefusedFileIsTriedOnce(t *testing.T) {
 	for range 3 {
 		l.agent.ReloadChanged()
 	}
-	if n := l.log.has("was not reloaded"); n != 1 {
+	if n := l.log.Lines("was not reloaded"); n != 1 {
 		t.Errorf("tried %d times:\n%s", n, l.log)
 	}
 	l.write(limited("http://127.0.0.1:1", "3"))

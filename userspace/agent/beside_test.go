@@ -61,7 +61,7 @@ func TestEndsBesideReloads(t *testing.T) {
 		for l.agent.Reload() == nil {
 		}
 	})
-	eventually(t, "reloads", func() bool { return l.log.has("is in force") > 3 })
+	eventually(t, "reloads", func() bool { return l.log.Lines("is in force") > 3 })
 	l.end()
 	asking.Wait()
 }
@@ -155,7 +155,7 @@ func TestEventsEndWithTheAgent(t *testing.T) {
 	}()
 	<-began
 	l.end()
-	if err := <-streamed; err != nil || l.log.has("cut off") > 0 {
+	if err := <-streamed; err != nil || l.log.Lines("cut off") > 0 {
 		t.Errorf("the stream ended: %v\n%s", err, l.log)
 	}
 }

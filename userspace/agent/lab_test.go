@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/test/transcript"
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/agent"
 	"github.com/headgate/headgate/userspace/config"
@@ -31,7 +31,7 @@ type lab struct {
 	dir     string
 	agent   *agent.Agent
 	kernel  *kernel
-	log     *log
+	log     *transcript.Buffer // what the agent writes to stderr
 	started chan struct{}
 	stop    context.CancelFunc
 	ended   chan error
@@ -47,7 +47,7 @@ func newLab(t *testing.T, text string) *lab {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	l := &lab{
-		t: t, dir: dir, kernel: new(kernel), log: new(log), started: make(chan struct{}),
+		t: t, dir: dir, kernel: new(kernel), log: new(transcript.Buffer), started: make(chan struct{}),
 		ended: make(chan error, 1), client: make(map[string]*http.Client),
 	}
 	l.write(text)
@@ -177,34 +177,6 @@ func backend(t *testing.T, h http.HandlerFunc) string {
 }
 
 func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
-
-// log is what the agent writes to stderr.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// has returns how many lines have the text.
-func (l *log) has(text string) (n int) {
-	for line := range strings.Lines(l.String()) {
-		if strings.Contains(line, text) {
-			n++
-		}
-	}
-	return n
-}
 
 // eventually waits until something is so. The time is only for a test that fails.
 func eventually(t *testing.T, what string, is func() bool) {

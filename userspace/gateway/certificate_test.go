@@ -45,7 +45,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 			if n := strings.Count(log.String(), "\n"); line == "" && n > 0 || line != "" && (n != 1 || !strings.Contains(log.String(), line)) {
 				t.Errorf("the log has %q, want %q", log, line)
 			}
-			log.buf.Reset()
+			log.Reset()
 		}
 		expect("first", "")
 		a.write("second")

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -25,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/test/transcript"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
@@ -35,22 +35,7 @@ func times() config.Timeouts {
 }
 
 // logged is a log that can be read while it is written.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
+type logged struct{ transcript.Buffer }
 
 func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 

@@ -1,11 +1,9 @@
 package plane
 
 import (
-	"bytes"
 	"log/slog"
 	"net/netip"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
 	"github.com/headgate/headgate/test/packet"
+	"github.com/headgate/headgate/test/transcript"
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
 )
@@ -43,7 +42,7 @@ type lab struct {
 	sender  *netlab.Sender
 	counter *netlab.Counter[netip.Addr]
 	dir     string
-	log     *syncBuffer
+	log     *transcript.Buffer
 	peers   []lockout.Peer
 }
 
@@ -51,7 +50,7 @@ func newLab(t *testing.T) *lab {
 	t.Helper()
 	pair := netlabtest.Pair(t, netlab.PairOptions{})
 	l := &lab{
-		T: t, pair: pair, host: pair.Far.Namespace, log: &syncBuffer{},
+		T: t, pair: pair, host: pair.Far.Namespace, log: &transcript.Buffer{},
 		sender: netlabtest.Sender(t, pair.Near), counter: netlabtest.Counter(t, pair.Far, packet.Source),
 		dir: filepath.Join(netlabtest.BPFFS(t), "hg"),
 	}
@@ -229,21 +228,3 @@ func (l *lab) wantRules(want ...string) {
 }
 
 func ruleText(r admin.KernelRule) string { return r.Action + " " + r.Prefix.String() + " " + r.Origin }
-
-// syncBuffer is a log that may be read while it is written.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
