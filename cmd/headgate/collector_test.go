@@ -44,11 +44,12 @@ func TestCollectSeldom(t *testing.T) {
 	const least, most = leastHeap * 3 / 4, leastHeap * 3 / 2
 	runtime.GC()
 	awaitGoal(t, least, most)
-	used := make([]byte, 2*leastHeap)
-	runtime.GC()
-	awaitGoal(t, 4*leastHeap, 6*leastHeap)
-	runtime.KeepAlive(used)
-	used = nil
+	func() {
+		used := make([]byte, 2*leastHeap)
+		runtime.GC()
+		awaitGoal(t, 4*leastHeap, 6*leastHeap)
+		runtime.KeepAlive(used)
+	}()
 	runtime.GC()
 	awaitGoal(t, least, most)
 	stop()

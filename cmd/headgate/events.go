@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"sync"
@@ -211,12 +210,12 @@ type eventNames struct {
 	configs    configs
 	now        func() uint64
 	config     policymap.Config
-	interfaces map[int]string
+	interfaces eventmap.InterfaceNames
 }
 
 func newEventNames(m configs, now func() uint64) (*eventNames, error) {
 	config, err := m.InForce(now())
-	return &eventNames{configs: m, now: now, config: config, interfaces: map[int]string{}}, err
+	return &eventNames{configs: m, now: now, config: config, interfaces: make(eventmap.InterfaceNames)}, err
 }
 
 func (n *eventNames) view(event eventmap.Event, now clock) render.Event {
@@ -234,7 +233,7 @@ func (n *eventNames) view(event eventmap.Event, now clock) render.Event {
 		Verdict:    statmap.VerdictName(event.Verdict),
 		Reason:     statmap.ReasonName(event.Reason),
 		Policy:     n.policy(event.PolicyID),
-		Interface:  n.interfaceName(event.Ifindex),
+		Interface:  n.interfaces.Name(event.Ifindex),
 		Suppressed: event.Suppressed,
 	}
 }
@@ -247,17 +246,4 @@ func (n *eventNames) policy(id uint16) string {
 		}
 	}
 	return n.config.PolicyLabel(id)
-}
-
-// interfaceName returns an interface's name, or its number where it has none here.
-func (n *eventNames) interfaceName(index int) string {
-	if name, ok := n.interfaces[index]; ok {
-		return name
-	}
-	name := fmt.Sprintf("#%d", index)
-	if found, err := net.InterfaceByIndex(index); err == nil {
-		name = found.Name
-	}
-	n.interfaces[index] = name
-	return name
 }

@@ -111,9 +111,12 @@ func TestAgentEvents(t *testing.T) {
 	ready(`"draining"`)
 	c.wait()
 	for line := range strings.Lines(c.Stdout.(*transcript).String()) {
-		var e struct{ Kind, Time string }
+		var e struct{ Kind, Time, Interface string }
 		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Kind == "" || e.Time == "" {
 			t.Errorf("%q: %v", line, err)
+		}
+		if e.Kind == "dropped" && e.Interface != s.pair.Far.Name {
+			t.Errorf("%q: a packet was dropped at %q, want %q", line, e.Interface, s.pair.Far.Name)
 		}
 	}
 }

@@ -22,7 +22,12 @@ func shipped(tb testing.TB) string {
 func TestAgentStartsAsShipped(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	a := s.start(shipped(t))
+	socket, told := s.notifications()
+	s.configure(shipped(t))
+	a := s.agent()
+	a.with("NOTIFY_SOCKET=" + socket)
+	a.start()
+	told.await(t, "READY=1") // then it has given up its privileges
 	a.wantCapabilities(0)
 	if r := s.local("9079").get("/readyz"); r.status != http.StatusOK {
 		t.Errorf("/readyz has %d: %s", r.status, r.body)

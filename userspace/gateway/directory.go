@@ -17,7 +17,9 @@ func makeDirectory(socket string) error {
 	dir := filepath.Dir(socket)
 	err := os.Mkdir(dir, directoryMode)
 	switch {
-	case err == nil || errors.Is(err, fs.ErrExist): // what is no directory is found by who uses it
+	case err == nil:
+		return os.Chmod(dir, directoryMode) // whatever the umask, which is 077 in a service
+	case errors.Is(err, fs.ErrExist): // what is no directory is found by who uses it
 		return nil
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; make it for who runs headgate, as by sudo install -d -o USER %s, or choose a path elsewhere", err, dir)

@@ -63,6 +63,7 @@ func (p *Plane) readDrops(ctx context.Context, tell func(event.Event)) error {
 	defer context.AfterFunc(ctx, func() { _ = reader.Reader.Close() })()
 
 	names := &policyNames{instance: i}
+	interfaces := make(eventmap.InterfaceNames)
 	for {
 		reader.SetDeadline(time.Now().Add(openAgain))
 		e, err := reader.Next()
@@ -76,7 +77,9 @@ func (p *Plane) readDrops(ctx context.Context, tell func(event.Event)) error {
 		case err != nil:
 			return err
 		case e.Time >= start:
-			tell(p.dropped(e, names.config(e.PolicyID)))
+			told := p.dropped(e, names.config(e.PolicyID))
+			told.Name = interfaces.Name(e.Ifindex)
+			tell(told)
 		}
 	}
 }
