@@ -12,8 +12,8 @@ import (
 // floods is what was measured of all candidates, in turns.
 type floods struct {
 	samples []report.FrontSample
-	wire    []report.Wire // of each round
-	frames  report.Frames // that headgate drops
+	wire    []report.Wire   // of each round
+	frames  []report.Frames // that headgate drops, of each front that hands down in each round
 }
 
 // measureFloods floods all candidates.
@@ -32,19 +32,21 @@ func (l *lab) measureFloods(p plan, progress io.Writer) (*floods, error) {
 		for k := range all {
 			at := (k + round) % len(all)
 			fmt.Fprintf(progress, "http: flood %d of %d: %s\n", round+1, p.rounds, all[at].name)
-			n, frames, err := l.measureFlood(p, all[at], round == p.rounds-1)
+			n, frames, err := l.measureFlood(p, all[at])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", all[at].name, err)
 			}
 			fl.samples[at].Add(n)
-			fl.frames = fl.frames.Max(frames)
+			if all[at].handsDown {
+				fl.frames = append(fl.frames, frames)
+			}
 		}
 	}
 	return fl, nil
 }
 
 // measureFlood floods one candidate.
-func (l *lab) measureFlood(p plan, c candidate, last bool) (n report.FrontNumbers, frames report.Frames, err error) {
+func (l *lab) measureFlood(p plan, c candidate) (n report.FrontNumbers, frames report.Frames, err error) {
 	f, err := l.startFront(c)
 	if err != nil {
 		return n, frames, err
@@ -73,7 +75,7 @@ func (l *lab) measureFlood(p plan, c candidate, last bool) (n report.FrontNumber
 		Attempts: float64(alone.arrived) / alone.flood.Took.Seconds(), CPU: alone.each(),
 		CPUAnew: anew.each(), Busy: alone.busy,
 	}
-	if last && c.handsDown {
+	if c.handsDown {
 		frames, err = f.sendFrames(p.frames)
 	}
 	return n, frames, err

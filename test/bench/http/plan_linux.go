@@ -73,7 +73,7 @@ func measureAll(ctx context.Context, p plan, headgate string, progress io.Writer
 		if err != nil {
 			return nil, err
 		}
-		r.Fronts, r.Wire, r.Frames = report.Fronts(floods.samples), report.MedianWire(floods.wire), floods.frames
+		r.Fronts, r.Wire, r.Frames = report.Fronts(floods.samples), report.MedianWire(floods.wire), report.MedianFrames(floods.frames)
 	}
 	r.Verdicts = report.GoodputVerdicts(r)
 	return r, nil

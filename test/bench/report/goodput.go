@@ -52,22 +52,26 @@ type Frames struct {
 	Request time.Duration `json:"request_ns"` // a segment with a request
 }
 
-// Max returns the larger of each.
-func (f Frames) Max(g Frames) Frames {
-	return Frames{SYN: max(f.SYN, g.SYN), Request: max(f.Request, g.Request)}
+// MedianFrames returns the medians.
+func MedianFrames(rounds []Frames) Frames {
+	of := func(get func(Frames) time.Duration) time.Duration {
+		return time.Duration(medianOf(rounds, func(f Frames) float64 { return float64(get(f)) }))
+	}
+	return Frames{
+		SYN:     of(func(f Frames) time.Duration { return f.SYN }),
+		Request: of(func(f Frames) time.Duration { return f.Request }),
+	}
 }
 
 // MedianWire returns the medians.
 func MedianWire(rounds []Wire) Wire {
-	of := func(get func(Wire) time.Duration) time.Duration {
-		return time.Duration(medianOf(rounds, func(w Wire) float64 { return float64(get(w)) }))
+	var frames []Frames
+	for _, w := range rounds {
+		frames = append(frames, w.Frames)
 	}
 	return Wire{
-		Knock: of(func(w Wire) time.Duration { return w.Knock }),
-		Frames: Frames{
-			SYN:     of(func(w Wire) time.Duration { return w.Frames.SYN }),
-			Request: of(func(w Wire) time.Duration { return w.Frames.Request }),
-		},
+		Knock:  time.Duration(medianOf(rounds, func(w Wire) float64 { return float64(w.Knock) })),
+		Frames: MedianFrames(frames),
 	}
 }
 

@@ -24,7 +24,7 @@ func goodput() *Goodput {
 	r := &Goodput{
 		Rounds: 3, Fronts: Fronts([]FrontSample{nginx, ours}), Costs: Costs([]CostSample{cost}),
 		Wire: MedianWire([]Wire{{Knock: 500}, {Knock: 600}, {Knock: 100}}), Memory: []uint64{1 << 20, 3 << 20, 2 << 20},
-		Frames: Frames{SYN: 500, Request: 210}.Max(Frames{SYN: 600, Request: 200}),
+		Frames: MedianFrames([]Frames{{SYN: 500, Request: 210}, {SYN: 700, Request: 200}, {SYN: 600, Request: 300}}),
 	}
 	r.Verdicts = GoodputVerdicts(r)
 	return r
