@@ -15,9 +15,7 @@ import (
 
 // options are what the command line says.
 type options struct {
-	quick    bool
-	output   string // "table" or "json"
-	svg      string // file name, or ""
+	report.Options
 	only     string // "floods", "costs" or ""
 	headgate string // program, or "" for one that is built
 	role     string // of a process of the benchmark itself
@@ -47,9 +45,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("http", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.BoolVar(&o.quick, "quick", false, "one short round: in seconds, and not exact")
-	flags.StringVar(&o.output, "o", "table", "print a `format`: table or json")
-	flags.StringVar(&o.svg, "svg", "", "write a plot to this `file` too")
+	o.AddTo(flags, "one short round: in seconds, and not exact")
 	flags.StringVar(&o.only, "only", "", "measure only a `part`: floods or costs")
 	flags.StringVar(&o.headgate, "headgate", "", "measure this `program`, and not what is built from the source")
 	flags.StringVar(&o.role, "role", "", "be a `part` of the benchmark; for the program itself")
@@ -58,12 +54,12 @@ func parse(args []string, usage io.Writer) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	o.args = flags.Args()
-	if len(o.args) > 0 && o.role != roleExec {
-		return o, fmt.Errorf("unknown argument %q; there are only flags", o.args[0])
+	rest := flags.Args()
+	if o.role == roleExec {
+		o.args, rest = rest, nil
 	}
-	if o.output != "table" && o.output != "json" {
-		return o, fmt.Errorf("output format %q: use table or json", o.output)
+	if err := o.Check(rest); err != nil {
+		return o, err
 	}
 	if o.only != "" && o.only != onlyFloods && o.only != onlyCosts {
 		return o, fmt.Errorf("-only %q: use %s or %s", o.only, onlyFloods, onlyCosts)
@@ -77,17 +73,9 @@ func run(o options, out, progress io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r, err := measureAll(ctx, planFor(o.quick, o.only), o.headgate, progress)
+	r, err := measureAll(ctx, planFor(o.Quick, o.only), o.headgate, progress)
 	if err != nil {
 		return err
 	}
-	if o.svg != "" {
-		if err := report.WriteFile(o.svg, r.WriteSVG); err != nil {
-			return err
-		}
-	}
-	if o.output == "json" {
-		return r.WriteJSON(out)
-	}
-	return r.WriteTable(out)
+	return o.Write(out, r)
 }

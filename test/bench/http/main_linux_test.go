@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/headgate/headgate/test/bench/report"
 	"github.com/headgate/headgate/test/need"
 )
 
@@ -30,11 +31,11 @@ func TestParse(t *testing.T) {
 		args []string
 		want options
 	}{
-		{nil, options{output: "table"}},
+		{nil, options{Options: report.Options{Output: "table"}}},
 		{[]string{"-quick", "-o", "json", "-svg", "x", "-only", "costs", "-headgate", "y"},
-			options{quick: true, output: "json", svg: "x", only: "costs", headgate: "y"}},
+			options{Options: report.Options{Quick: true, Output: "json", SVG: "x"}, only: "costs", headgate: "y"}},
 		{[]string{"-role", "exec", "-cpu", "1", "-nice", "-3", "--", "true", "-x"},
-			options{output: "table", role: "exec", place: placing{1, -3}, args: []string{"true", "-x"}}},
+			options{Options: report.Options{Output: "table"}, role: "exec", place: placing{1, -3}, args: []string{"true", "-x"}}},
 	}
 	for _, tt := range tests {
 		got, err := parse(tt.args, io.Discard)

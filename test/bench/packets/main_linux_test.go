@@ -12,15 +12,16 @@ import (
 
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/test/bench/report"
 )
 
 func TestParse(t *testing.T) {
 	tests := []struct {
 		args []string
-		want options
+		want report.Options
 	}{
-		{nil, options{output: "table"}},
-		{[]string{"-quick", "-o", "json", "-svg", "x"}, options{quick: true, output: "json", svg: "x"}},
+		{nil, report.Options{Output: "table"}},
+		{[]string{"-quick", "-o", "json", "-svg", "x"}, report.Options{Quick: true, Output: "json", SVG: "x"}},
 	}
 	for _, tt := range tests {
 		got, err := parse(tt.args, io.Discard)

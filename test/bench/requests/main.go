@@ -14,9 +14,7 @@ import (
 
 // options are what the command line says.
 type options struct {
-	quick  bool
-	output string // "table" or "json"
-	svg    string // file name, or ""
+	report.Options
 	only   string // a regular expression
 	worker string // the name of a subject: this is a process that measures it
 }
@@ -43,19 +41,14 @@ func parse(args []string, usage io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("requests", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.BoolVar(&o.quick, "quick", false, "few keys and rounds: in seconds, and not exact")
-	flags.StringVar(&o.output, "o", "table", "print a `format`: table or json")
-	flags.StringVar(&o.svg, "svg", "", "write a plot to this `file` too")
+	o.AddTo(flags, "few keys and rounds: in seconds, and not exact")
 	flags.StringVar(&o.only, "only", "", "compare only limiters whose names match this `regexp`")
 	flags.StringVar(&o.worker, "worker", "", "measure this `limiter` as told on the standard input; for the program itself")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unknown argument %q; there are only flags", flags.Arg(0))
-	}
-	if o.output != "table" && o.output != "json" {
-		return o, fmt.Errorf("output format %q: use table or json", o.output)
+	if err := o.Check(flags.Args()); err != nil {
+		return o, err
 	}
 	if _, err := regexp.Compile(o.only); err != nil {
 		return o, fmt.Errorf("-only: %w", err)
@@ -64,20 +57,12 @@ func parse(args []string, usage io.Writer) (options, error) {
 }
 
 func run(o options, out, progress io.Writer) error {
-	b := &bench{plan: planFor(o.quick), subjects: o.subjects(), start: startProcess, progress: progress}
+	b := &bench{plan: planFor(o.Quick), subjects: o.subjects(), start: startProcess, progress: progress}
 	r, err := b.run()
 	if err != nil {
 		return err
 	}
-	if o.svg != "" {
-		if err := report.WriteFile(o.svg, r.WriteSVG); err != nil {
-			return err
-		}
-	}
-	if o.output == "json" {
-		return r.WriteJSON(out)
-	}
-	return r.WriteTable(out)
+	return o.Write(out, r)
 }
 
 // subjects returns those that are asked for, and always the one that the others are compared with.

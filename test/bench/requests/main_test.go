@@ -30,10 +30,10 @@ func TestParse(t *testing.T) {
 		args []string
 		want options
 	}{
-		{nil, options{output: "table"}},
+		{nil, options{Options: report.Options{Output: "table"}}},
 		{[]string{"-quick", "-o", "json", "-svg", "x", "-only", "a|b"},
-			options{quick: true, output: "json", svg: "x", only: "a|b"}},
-		{[]string{"-worker", "ulule"}, options{output: "table", worker: "ulule"}},
+			options{Options: report.Options{Quick: true, Output: "json", SVG: "x"}, only: "a|b"}},
+		{[]string{"-worker", "ulule"}, options{Options: report.Options{Output: "table"}, worker: "ulule"}},
 	}
 	for _, tt := range tests {
 		got, err := parse(tt.args, io.Discard)
@@ -85,12 +85,9 @@ func TestProcesses(t *testing.T) {
 	if got := len(r.Rows[0].Results); got != 3 {
 		t.Errorf("%d results, want those of 3 subjects", got)
 	}
-	file := filepath.Join(t.TempDir(), "plot.svg")
-	if err := report.WriteFile(file, r.WriteSVG); err != nil {
-		t.Fatal(err)
-	}
+	o := report.Options{Output: "json", SVG: filepath.Join(t.TempDir(), "plot.svg")}
 	var out bytes.Buffer
-	if err := r.WriteJSON(&out); err != nil || !json.Valid(out.Bytes()) {
+	if err := o.Write(&out, r); err != nil || !json.Valid(out.Bytes()) {
 		t.Errorf("JSON %q, %v", out.String(), err)
 	}
 }
