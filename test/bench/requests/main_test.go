@@ -102,9 +102,3 @@ func TestWorkerOfNothing(t *testing.T) {
 		t.Errorf("printed %q, %v", out, err)
 	}
 }
-
-func TestWriteSVGErrors(t *testing.T) {
-	if err := report.WriteFile(filepath.Join(t.TempDir(), "none", "plot.svg"), (&report.Requests{}).WriteSVG); err == nil {
-		t.Error("wrote a plot to a directory that does not exist")
-	}
-}
