@@ -30,6 +30,11 @@ http:
 `
 }
 
+// withoutCertificate adds a listener to a configuration whose certificate is missing.
+func withoutCertificate(text string) string {
+	return strings.Replace(text, "listen: [", `listen: [{address: "unix:DIR/tls.sock", tls: {certificate: DIR/no.pem, key: DIR/no.key}}, `, 1)
+}
+
 func TestServesAndEnds(t *testing.T) {
 	l := newLab(t, limited(backend(t, ok), "2"))
 	l.start()
@@ -66,6 +71,26 @@ func TestStartsOnlyWhole(t *testing.T) {
 	}
 }
 
+// What is not possible is an error at the start too, and nothing stays of what was opened before.
+func TestImpossibleAtTheStart(t *testing.T) {
+	text := limited("http://127.0.0.1:1", "2")
+	for want, text := range map[string]string{
+		"no.pem":      withoutCertificate(text),
+		"no/such/log": text + "log: {file: DIR/no/such/log}\n",
+	} {
+		l := newLab(t, text)
+		err := l.agent.Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %s", err, want)
+		}
+		for _, name := range []string{"web.sock", "tls.sock"} {
+			if _, err := os.Stat(l.path(name)); !os.IsNotExist(err) {
+				t.Errorf("%s: %s is left over: %v", want, name, err)
+			}
+		}
+	}
+}
+
 func TestReloadKeepsWhatKeysOwe(t *testing.T) {
 	upstream := backend(t, ok)
 	l := newLab(t, limited(upstream, "2"))
@@ -85,6 +110,7 @@ func TestBrokenFileChangesNothing(t *testing.T) {
 		"unknown field":      limited(upstream, "9") + "kernel: {interfaces: [lab0], mod: auto}\n",
 		"an empty file":      "",
 		"a socket elsewhere": strings.Replace(limited(upstream, "9"), "DIR/web.sock", "DIR/no/such/web.sock", 1) + "kernel: {interfaces: [lab0]}\n",
+		"no certificate":     withoutCertificate(limited(upstream, "9")) + "kernel: {interfaces: [lab0]}\n",
 		"the log elsewhere":  limited(upstream, "9") + "kernel: {interfaces: [lab0]}\nlog: {file: DIR/no/such/log}\n",
 	} {
 		l.write(text)

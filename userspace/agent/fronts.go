@@ -104,9 +104,11 @@ func (a *Agent) prepareFront(c *change, f *front, all []*front) error {
 			return err
 		}
 	}
-	if f.on, err = gateway.Wrap(dup, f.listener, gateway.ListenOptions{HeaderTimeout: c.file.Timeouts.Header, Log: a.log}); err != nil {
+	wrapped, err := gateway.Wrap(dup, f.listener, gateway.ListenOptions{HeaderTimeout: c.file.Timeouts.Header, Log: a.log})
+	if err != nil {
 		return err
 	}
+	f.on = wrapped
 	f.server = a.server(f.role, c.file)
 	return nil
 }

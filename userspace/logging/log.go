@@ -18,10 +18,13 @@ type Log struct {
 	base  atomic.Pointer[slog.Handler]
 }
 
-// New returns a log by c. Lines go to stderr where c names no file, and also what is wrong with the file.
+// New returns a log by c, or an error and none. Lines go to stderr where c names no file, and also what is wrong with the file.
 func New(c config.Log, stderr io.Writer) (*Log, error) {
 	l := &Log{out: &output{stderr: stderr, now: time.Now}}
-	return l, l.Set(c)
+	if err := l.Set(c); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // Set changes the settings, and opens the file, which is created with mode 0640 if there is none: whether its name has changed
