@@ -155,6 +155,26 @@ func TestAgentRefuses(t *testing.T) {
 	}
 }
 
+// What is doubtful in a file that was read again is said by whoever had it read.
+func TestReloadWarns(t *testing.T) {
+	c := newAgentConsole(t, &agentfake.Agent{WithKernel: true, Warnings: []string{"headgate.yaml:3:1: doubtful"}})
+	if code := c.run(t, "reload"); code != 0 {
+		t.Fatalf("exit %d: %s", code, c.err.String())
+	}
+	for _, want := range []string{
+		"warning: headgate.yaml:3:1: doubtful\n",
+		"warning: there is no interface eth1; it is attached to when it comes\n",
+		"warning: eth2 is not attached to: another XDP program is attached\n",
+	} {
+		if !strings.Contains(c.err.String(), want) {
+			t.Errorf("no %q in %q", want, c.err.String())
+		}
+	}
+	if strings.Contains(c.err.String(), "eth0") || !strings.Contains(c.out.String(), "read ") {
+		t.Errorf("printed %q, and %q", c.out.String(), c.err.String())
+	}
+}
+
 // Who calls a verb wrongly is told so, before the agent is asked.
 func TestAgentUsage(t *testing.T) {
 	for args, want := range map[string]string{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -29,12 +30,35 @@ and rules that were not in the file. Rates that were changed by zone set are as 
 				if err != nil {
 					return err
 				}
+				if err := e.warn(cmd.Context(), c, config); err != nil {
+					return err
+				}
 				return e.print(g, render.Done{Action: "reload", Changed: 1, Text: "read " + config.File})
 			})
 		},
 	}
 	f.register(cmd, e)
 	return cmd
+}
+
+// warn tells what is doubtful in a file that is in force, and which of its interfaces are not limited.
+func (e *env) warn(ctx context.Context, c *admin.Client, config admin.ConfigStatus) error {
+	for _, w := range config.Warnings {
+		e.notice("warning: %s", w)
+	}
+	s, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range s.Interfaces {
+		switch i.State {
+		case admin.Missing:
+			e.notice("warning: there is no interface %s; it is attached to when it comes", i.Name)
+		case admin.Failed:
+			e.notice("warning: %s is not attached to: %s", i.Name, i.Error)
+		}
+	}
+	return nil
 }
 
 func newDrainCmd(e *env, g *global) *cobra.Command {

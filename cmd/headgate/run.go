@@ -97,7 +97,9 @@ func (p *runningPlane) Apply(k config.Kernel) error {
 // sinceGivenUp adds to an error of privilege that the agent had it once.
 func sinceGivenUp(err error, started *atomic.Bool) error {
 	if errors.Is(err, loader.ErrPrivilege) && started.Load() {
-		return fmt.Errorf("%w; the agent gave up what its first file did not need, such as the right to load the program: restart it", err)
+		// What err advises is for processes that never had it.
+		return fmt.Errorf("%w: after its start the agent gave up what its first file did not need, such as the right to load the program: restart it",
+			loader.ErrPrivilege)
 	}
 	return err
 }

@@ -22,6 +22,8 @@ type Agent struct {
 	WithKernel bool
 	// Off says that there is no handdown section.
 	Off bool
+	// Warnings are of the file in force.
+	Warnings []string
 	// ReloadError is what Reload returns.
 	ReloadError error
 	// Listening, if set, has an element for each listener that was made.
@@ -55,6 +57,7 @@ func (a *Agent) Status() admin.Status {
 		Version: "v1.2.3", PID: 812, Started: Noon().Add(-90 * time.Minute), UptimeSeconds: 5400,
 		Config: admin.ConfigStatus{
 			File: "/etc/headgate/headgate.yaml", SHA256: strings.Repeat("0123456789abcdef", 4), LoadedAt: Noon().Add(-time.Hour),
+			Warnings: a.Warnings,
 		},
 		Listeners: []admin.Listener{
 			{Serves: "proxy", Network: "tcp", Address: "0.0.0.0:8443", TLS: true, Requests: 123456},
@@ -69,7 +72,10 @@ func (a *Agent) Status() admin.Status {
 		HandDown:   !a.Off,
 	}
 	if a.WithKernel {
-		s.Interfaces = []admin.Interface{{Name: "eth0", State: admin.Attached, Mode: "native"}}
+		s.Interfaces = []admin.Interface{
+			{Name: "eth0", State: admin.Attached, Mode: "native"}, {Name: "eth1", State: admin.Missing},
+			{Name: "eth2", State: admin.Failed, Error: "another XDP program is attached"},
+		}
 		s.Adaptive = &admin.Adaptive{Signal: "latency", Value: 0.25, Target: 0.2, Factor: 0.5, Floor: 0.1, Ceiling: 1}
 	}
 	if a.ReloadError != nil {

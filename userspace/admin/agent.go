@@ -85,6 +85,7 @@ type ConfigStatus struct {
 	File     string     `json:"file"`
 	SHA256   string     `json:"sha256" doc:"of the file in force, in hexadecimal"`
 	LoadedAt time.Time  `json:"loaded_at"`
+	Warnings []string   `json:"warnings,omitempty" doc:"what is doubtful in the file in force"`
 	Error    string     `json:"error,omitempty" doc:"why the last reload changed nothing; absent if it did"`
 	FailedAt *time.Time `json:"failed_at,omitempty" doc:"when that was"`
 }
@@ -111,8 +112,9 @@ type Server struct {
 // Interface is a network interface as the kernel has it now.
 type Interface struct {
 	Name  string `json:"name"`
-	State string `json:"state" enum:"attached,missing,detached,unknown" doc:"attached: its packets are limited; missing: there is none of the name, and it is attached to when it comes; detached: by hand, a reload attaches to it again; unknown: the kernel could not be asked"`
+	State string `json:"state" enum:"attached,missing,detached,failed,unknown" doc:"attached: its packets are limited; missing: there is none of the name, and it is attached to when it comes; detached: by hand, a reload attaches to it again; failed: it could not be attached to; unknown: the kernel could not be asked"`
 	Mode  string `json:"mode,omitempty" enum:"native,generic" doc:"absent unless it is attached to"`
+	Error string `json:"error,omitempty" doc:"why it could not be attached to"`
 }
 
 // The states of an Interface.
@@ -120,6 +122,7 @@ const (
 	Attached = "attached"
 	Missing  = "missing"
 	Detached = "detached"
+	Failed   = "failed"
 	NotKnown = "unknown"
 )
 

@@ -37,6 +37,9 @@ func (a *Agent) Status() admin.Status {
 
 func (s *state) configStatus(path string) admin.ConfigStatus {
 	c := admin.ConfigStatus{File: path, SHA256: s.read.sha256, LoadedAt: s.read.since}
+	for _, w := range s.file.Warnings {
+		c.Warnings = append(c.Warnings, w.Error())
+	}
 	if s.read.err != nil {
 		failed := s.read.failedAt
 		c.Error, c.FailedAt = s.read.err.Error(), &failed
@@ -105,7 +108,7 @@ func (a *Agent) interfaces() []admin.Interface {
 		return all
 	}
 	for _, i := range seen {
-		all = append(all, admin.Interface{Name: i.Name, State: stateOf(i), Mode: i.Mode})
+		all = append(all, admin.Interface{Name: i.Name, State: stateOf(i), Mode: i.Mode, Error: i.Problem})
 	}
 	return all
 }
@@ -114,6 +117,8 @@ func stateOf(i metrics.Interface) string {
 	switch {
 	case i.Attached:
 		return admin.Attached
+	case i.Problem != "":
+		return admin.Failed
 	case i.Missing:
 		return admin.Missing
 	default:
