@@ -93,3 +93,43 @@ func TestRemovedRuleOfAForgottenSource(t *testing.T) {
 		l.wantBlocked("203.0.113.7/32", "203.0.113.7/32")
 	})
 }
+
+// However many rules are doubtful while the kernel takes none, there is room for who has no rule yet.
+func TestDoubtsLeaveRoom(t *testing.T) {
+	q := newQueue(4)
+	for n, want := range []bool{true, true, false, false} {
+		if got := q.push(candidate{doubt: true}); got != want {
+			t.Errorf("doubt %d: room is %t, want %t", n, got, want)
+		}
+	}
+	for n, want := range []bool{true, true, false} {
+		if got := q.push(candidate{}); got != want {
+			t.Errorf("candidate %d: room is %t, want %t", n, got, want)
+		}
+	}
+}
+
+// Whoever looks at the offenders is told which rules are still there, and the count of rules follows.
+func TestTopAfterUnset(t *testing.T) {
+	run(t, Options{}, func(l *lab) {
+		l.offends("203.0.113.7", 3)
+		l.offends("203.0.113.8", 3)
+		l.unset("203.0.113.7/32")
+		for _, o := range l.Top(10) {
+			if removed := o.Source == netip.MustParsePrefix("203.0.113.7/32"); removed != (o.Left == 0) {
+				l.Errorf("the rule of %v holds for %v", o.Source, o.Left)
+			}
+		}
+		if n := l.Counters().Rules; n != 1 {
+			l.Errorf("%d rules are counted, want 1", n)
+		}
+	})
+	o := Options{Config: usual()}
+	o.Config.DryRun = true
+	run(t, o, func(l *lab) {
+		l.offends("203.0.113.7", 3)
+		if left := l.Top(1)[0].Left; left != time.Minute {
+			l.Errorf("in dry run the rule holds for %v", left)
+		}
+	})
+}

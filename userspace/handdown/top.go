@@ -18,10 +18,12 @@ type Offender struct {
 	Left time.Duration
 	// Spared is why it was not handed down a short time ago.
 	Spared Reason
+
+	dry bool // its rule is in nobody's kernel
 }
 
 // Top returns the sources that have a rule, and those that are nearest to one: those with the longest first, then
-// those with most offences. There are at most n.
+// those with most offences. There are at most n. Of a rule that somebody has removed it says so: the kernel is asked.
 func (h *HandDown) Top(n int) []Offender {
 	if n <= 0 {
 		return nil
@@ -37,7 +39,13 @@ func (h *HandDown) Top(n int) []Offender {
 		return cmp.Or(cmp.Compare(b.Left, a.Left), cmp.Compare(b.Offences, a.Offences),
 			cmp.Compare(b.Strikes, a.Strikes), a.Source.Addr().Compare(b.Source.Addr()))
 	})
-	return all[:min(n, len(all))]
+	all = all[:min(n, len(all))]
+	for i := range all {
+		if o := &all[i]; o.Left > 0 && !o.dry && h.isGone(o.Source, s) {
+			o.Left = 0
+		}
+	}
+	return all
 }
 
 func (o *offender) describe(now time.Duration, s *settings) Offender {
@@ -46,7 +54,7 @@ func (o *offender) describe(now time.Duration, s *settings) Offender {
 		Source: o.source.prefix(), Offences: o.window.count(now, s.Within), Strikes: o.strikes, Origin: o.origin,
 	}
 	if o.holds(now, s) {
-		d.Left = o.until - now
+		d.Left, d.dry = o.until-now, o.dry
 	}
 	if o.isSpared(now, s) {
 		d.Spared = o.spared
