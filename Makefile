@@ -105,7 +105,7 @@ modules: # the directories of all modules, for scripts
 
 .PHONY: man
 man: build ## Write the man pages to docs/man
-	rm -f docs/man/*.8
+	rm -f docs/man/*.[58]
 	env -u HEADGATE_PIN ./$(BIN) man docs/man
 
 .PHONY: install

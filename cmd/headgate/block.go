@@ -106,7 +106,7 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 
 // printSet says what became of the rules for prefixes.
 func (e *env) printSet(g *global, action rulemap.Action, prefixes []netip.Prefix, set rulemap.Done, how string) error {
-	if set.GaveWay == len(prefixes) {
+	if set.GaveWay > 0 && set.GaveWay == len(prefixes) {
 		return fmt.Errorf("%s %s: %w; `headgate rules` shows it", action, someOf(prefixes), rulemap.ErrHeld)
 	}
 	if set.GaveWay > 0 {

@@ -59,6 +59,17 @@ func TestCollectSeldom(t *testing.T) {
 	}
 }
 
+// What is adapted after the end is left as it is.
+func TestCollectSeldomHasEnded(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(usualPercent))
+	c := &collector{percent: usualPercent}
+	c.stop()
+	c.adapt()
+	if p := debug.SetGCPercent(usualPercent); p != usualPercent {
+		t.Errorf("the percentage was made %d", p)
+	}
+}
+
 // awaitGoal waits until the goal is in bounds. It follows a collection at once, but in another goroutine.
 func awaitGoal(t *testing.T, least, most uint64) {
 	t.Helper()

@@ -104,6 +104,9 @@ func (e *env) events(ctx context.Context, g *global, f *eventFlags, i *loader.In
 	if err != nil {
 		return err
 	}
+	if format == render.Table {
+		e.notice("note: no agent reads these, so they are dropped packets alone, as the kernel tells of them")
+	}
 	if f.lasts > 0 {
 		reader.SetDeadline(time.Now().Add(f.lasts))
 	}

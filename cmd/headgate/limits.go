@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,7 +89,7 @@ func changeQuota(q wire.Quota, rateText, burstText string, f forms) (wire.Quota,
 				f.rateFlag, rateText, err, f.rateFlag)
 		}
 		if err != nil {
-			return q, fmt.Errorf("%s: %w", f.rateFlag, err)
+			return q, fmt.Errorf("%s: %w%s", f.rateFlag, err, orOff(rateText))
 		}
 		q = wire.Quota{Rate: r, Burst: r.DefaultBurst()}
 	}
@@ -108,6 +109,14 @@ func changeQuota(q wire.Quota, rateText, burstText string, f forms) (wire.Quota,
 	}
 	q.Burst = burst
 	return q, nil
+}
+
+// orOff returns, for an error about a rate, the word that is meant where a word is in its place: none, unlimited.
+func orOff(rateText string) string {
+	if strings.ContainsAny(rateText, "0123456789") {
+		return ""
+	}
+	return ", or off for none"
 }
 
 // noticeSmallBurst warns of a limit that no packet of full size can pass.

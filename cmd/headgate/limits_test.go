@@ -65,6 +65,8 @@ func TestLimitFlagsErrors(t *testing.T) {
 		{limitFlags{rate: "0pps"}, "`headgate block`, to lift a limit --rate off"},
 		{limitFlags{bandwidth: "0B/s"}, "to lift a limit --bandwidth off"},
 		{limitFlags{rate: "10"}, `--rate: rate "10": no unit`},
+		{limitFlags{rate: "none"}, "30ppm or 6pph, or off for none"},
+		{limitFlags{bandwidth: "unlimited"}, ", or off for none"},
 		{limitFlags{rate: "10Mbit/s"}, "--rate: "},
 		{limitFlags{rate: "10r/s"}, "--rate: "},
 		{limitFlags{bandwidth: "10pps"}, "--bandwidth: "},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,45 +26,70 @@ func newManCmd() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("make the directory of the man pages: %w", err)
 			}
-			header := &doc.GenManHeader{
-				Section: "8",
-				Source:  "headgate",
-				Manual:  "System Administration",
-				Date:    &manDate,
-			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true
 			placeholdersAsDefaults(root)
 			hideShells(root)
-			if err := doc.GenManTree(root, header, args[0]); err != nil {
+			if err := writeManPages(root, args[0]); err != nil {
 				return err
 			}
-			return relatePages(args[0])
+			return os.WriteFile(filepath.Join(args[0], "headgate.yaml.5"), fileManPage(), 0o644)
 		},
 	}
 }
 
-// relatePages adds to the pages of the commands that take a configuration file the names of the others: cobra names
-// only the page above.
-func relatePages(dir string) error {
-	related := []string{"headgate-check", "headgate-explain", "headgate-replay"}
-	for _, page := range related {
-		file := filepath.Join(dir, page+".8")
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
+// writeManPages writes the page of a command, and those of the commands below it.
+func writeManPages(cmd *cobra.Command, dir string) error {
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	page, err := manPage(cmd, name)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".8"), page, 0o644); err != nil {
+		return err
+	}
+	for _, below := range cmd.Commands() {
+		if !below.IsAvailableCommand() || below.IsAdditionalHelpTopicCommand() {
+			continue
 		}
-		text = bytes.TrimRight(text, "\n") // it ends with SEE ALSO
-		for _, other := range related {
-			if other != page {
-				text = fmt.Appendf(text, ", \\fB%s(8)\\fP", other)
-			}
-		}
-		if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+		if err := writeManPages(below, dir); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// seeAlso begins the last section of a page of cobra's.
+const seeAlso = "\n.SH SEE ALSO\n"
+
+// manPage returns cobra's page of a command with what cobra does not know.
+func manPage(cmd *cobra.Command, name string) ([]byte, error) {
+	var page bytes.Buffer
+	header := &doc.GenManHeader{Section: "8", Source: "headgate", Manual: "System Administration", Date: &manDate}
+	if err := doc.GenMan(cmd, header, &page); err != nil {
+		return nil, err
+	}
+	text := strings.ReplaceAll(page.String(), "[=false]", "") // of flags that are given or not
+	text = strings.TrimRight(text, "\n")
+	text = strings.Replace(text, seeAlso, "\n"+manSections(name)+seeAlso[1:], 1)
+	for _, other := range related(name) {
+		text += ", " + bold(other)
+	}
+	return []byte(text + "\n"), nil
+}
+
+// related returns the pages that belong to one beside those above and below it, which cobra names.
+func related(name string) (others []string) {
+	for _, group := range [][]string{
+		{"headgate-check(8)", "headgate-explain(8)", "headgate-replay(8)", "headgate.yaml(5)"},
+		{"headgate-run(8)", "headgate-agent(8)", "headgate-reload(8)", "headgate-drain(8)", "headgate.yaml(5)"},
+		{"headgate(8)", "headgate.yaml(5)"},
+	} {
+		if i := slices.Index(group, name+"(8)"); i >= 0 {
+			others = append(others, slices.Delete(slices.Clone(group), i, i+1)...)
+		}
+	}
+	return others
 }
 
 // hideShells leaves out the pages of cobra's completion for each shell: they say next to nothing.

@@ -171,6 +171,11 @@ func TestReadEvents(t *testing.T) {
 	if code := c.run(t, "events", "--for", "1ns", "--pin", dir); code != exitDone || !strings.HasPrefix(c.out.String(), "TIME") {
 		t.Errorf("exit %d, out %q, err %q", code, c.out.String(), c.err.String())
 	}
+	contains(t, c.err.String(), "no agent reads these")
+	c = newConsole()
+	if code := c.run(t, "events", "--for", "1ns", "-o", "json", "--pin", dir); code != exitDone || c.err.Len() > 0 {
+		t.Errorf("for a program: exit %d, err %q", code, c.err.String())
+	}
 
 	reader, err := i.Events()
 	if err != nil {

@@ -67,7 +67,10 @@ func newDrainCmd(e *env, g *global) *cobra.Command {
 		Use:   "drain",
 		Short: "End the agent when the requests under way have ended",
 		Long: `drain has the running agent take no new connections and end when the requests under way have, as the
-first SIGTERM does. It does not wait for that. The kernel's limiter stays in force: detach ends it.`,
+first SIGTERM does. It does not wait for that. The kernel's limiter stays in force: detach ends it.
+
+Under systemd the agent is not started again, as by systemctl stop. With headgate.socket the next connection starts it:
+stop that too (systemctl stop headgate.socket headgate).`,
 		Example: `  headgate drain`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

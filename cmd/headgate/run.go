@@ -67,7 +67,15 @@ func (e *env) runAgent(ctx context.Context, g *global, file string) error {
 	ctx, stop := interruptibleService(ctx, func() { _ = a.Reload() }) // it has told what is wrong
 	defer stop()
 	defer e.collectSeldom()()
-	return a.Run(ctx)
+	return perhapsTwice(a.Run(ctx))
+}
+
+// perhapsTwice adds to an error of an address in use who may use it: mostly an agent that systemd has started.
+func perhapsTwice(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; perhaps an agent runs already: `headgate agent` shows it", err)
+	}
+	return err
 }
 
 // openPlane returns the kernel's limiter for an agent. Without privilege it would take this program, where it is attached

@@ -146,3 +146,23 @@ func TestContaining(t *testing.T) {
 		}
 	}
 }
+
+// A table that is full is planned for twice, and what is lifted and left out is counted once.
+func TestLiftedIsCountedOnce(t *testing.T) {
+	const room = 4200 // so many that they are not swept unless it is full
+	lab := newLab(t, room)
+	held, offender := progtest.Block("11.0.0.1/32"), by(rulemap.HandDown, progtest.Block("10.0.0.1/32"))
+	lab.SetRules(held, offender)
+	var ending []rulemap.Rule
+	for n := range room - 2 {
+		address := netip.AddrFrom4([4]byte{12, 0, byte(n >> 8), byte(n)})
+		ending = append(ending, until(progtest.Start+1, progtest.Block(netip.PrefixFrom(address, 32).String())))
+	}
+	lab.SetRules(ending...)
+	lab.Advance(1)
+	r := replace(t, lab, fromConfig(progtest.Allow("10.0.0.0/8")), fromConfig(held))
+	if r.Done != (rulemap.Done{GaveWay: 1, Lifted: 1}) {
+		t.Errorf("%+v, want one of each", r.Done)
+	}
+	wantCounts(t, lab, 2, 0)
+}

@@ -95,14 +95,34 @@ func (m *machine) startBackend(t *testing.T) {
 	})
 }
 
-// said returns the lines of shown that the agent has logged, as it did; a line that it has not is left out.
-func (a *agent) said(shown string) string {
-	text, err := os.ReadFile(a.log)
-	if err != nil {
-		return err.Error()
+// said returns the lines of shown as the agent has logged them, when it has logged all. A line that it does not log in time is
+// left out.
+func (a *agent) said(ctx context.Context, shown string) (string, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text, err := os.ReadFile(a.log)
+		if err != nil {
+			return "", 0, err
+		}
+		said := a.linesOf(string(text), shown)
+		if strings.Count(said, "\n") == strings.Count(shown, "\n") {
+			return said, 0, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return said, 0, nil
+		}
 	}
+}
+
+// linesOf returns the lines of a log that are like those that are shown, in the order of these.
+func (a *agent) linesOf(text, shown string) string {
 	logged := map[string]string{}
-	for line := range strings.Lines(strings.ReplaceAll(string(text), a.dir+"/run/", runDir)) {
+	for line := range strings.Lines(strings.ReplaceAll(text, a.dir+"/run/", runDir)) {
 		logged[shape(line)] = line
 	}
 	var b strings.Builder

@@ -163,7 +163,7 @@ func (m *machine) commandOf(c command) func(context.Context, string) (string, in
 	case m.agent == nil && strings.HasPrefix(text, "headgate run "):
 		return nil
 	case m.agent != nil && (strings.HasPrefix(text, "headgate run ") || program == "journalctl"):
-		return func(context.Context, string) (string, int, error) { return m.agent.said(c.shows), 0, nil }
+		return func(ctx context.Context, _ string) (string, int, error) { return m.agent.said(ctx, c.shows) }
 	case m.agent != nil && program == "curl":
 		return func(ctx context.Context, line string) (string, int, error) { return m.curl(ctx, c.from, line) }
 	case usesHeadgate.MatchString(c.text), m.agent != nil && program == "sed":

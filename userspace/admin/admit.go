@@ -59,6 +59,12 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
+// CheckToken returns what is wrong with a file that is to have a token, or nil.
+func CheckToken(path string) error {
+	_, err := readToken(path)
+	return err
+}
+
 // readToken returns the token that is in a file, without the white space around it.
 func readToken(path string) (string, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {

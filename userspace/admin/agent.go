@@ -106,7 +106,7 @@ type Server struct {
 	Healthy  bool   `json:"healthy" doc:"not left out"`
 	Health   string `json:"health" enum:"healthy,left_out,not_asked" doc:"not_asked: nobody asks it whether it is well, as there is no upstream.health; it gets requests"`
 	InFlight int64  `json:"in_flight" doc:"requests that it has not answered yet"`
-	Error    string `json:"error,omitempty" doc:"why it is left out"`
+	Error    string `json:"error,omitempty" doc:"how it failed the last time that it was asked, by a request or for its health; absent if it did not"`
 }
 
 // Interface is a network interface as the kernel has it now.

@@ -77,6 +77,7 @@ func TestImpossibleAtTheStart(t *testing.T) {
 	for want, text := range map[string]string{
 		"no.pem":      withoutCertificate(text),
 		"no/such/log": text + "log: {file: DIR/no/such/log}\n",
+		"no.token":    strings.Replace(text, "socket: DIR/admin.sock", `listen: "127.0.0.1:0", token_file: DIR/no.token`, 1),
 	} {
 		l := newLab(t, text)
 		err := l.agent.Run(t.Context())

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/gateway"
 	"github.com/headgate/headgate/userspace/tracing"
@@ -56,6 +57,11 @@ func (a *Agent) prepare(c *change) error {
 			return err
 		}
 		if err := a.state.kernel.Check(*c.file.Kernel); err != nil {
+			return err
+		}
+	}
+	if section := c.file.Admin; section != nil && section.TokenFile != "" {
+		if err := admin.CheckToken(section.TokenFile); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // freePort returns a port that nobody listens on.
@@ -81,5 +83,30 @@ func TestOverlappingListeners(t *testing.T) {
 	load.Wait()
 	if n := refused.Load(); n > 0 {
 		t.Errorf("%d connections were refused", n)
+	}
+}
+
+// A listener that stays makes no room where another one moves: who asks for that gets no share of its connections.
+func TestListenerThatStaysIsNotShared(t *testing.T) {
+	moving, staying := freePort(t), freePort(t)
+	text := func(host string) string {
+		return fmt.Sprintf("metrics: {listen: \"%s:%d\"}\nauth: {listen: [\"127.0.0.1:%d\"]}\n", host, moving, staying)
+	}
+	l := newLab(t, text("0.0.0.0"))
+	l.start()
+	l.reload(text("127.0.0.1"))
+	sharing := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) {
+			if err := unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}}
+	other, err := sharing.Listen(t.Context(), "tcp4", fmt.Sprint("127.0.0.1:", staying))
+	if err == nil {
+		other.Close()
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("got %v, want that the address is in use", err)
 	}
 }

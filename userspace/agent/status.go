@@ -71,7 +71,9 @@ func (s *state) servers() []admin.Server {
 		return all
 	}
 	for _, v := range s.proxy.Servers() {
-		all = append(all, admin.Server{URL: v.Name, Healthy: v.Healthy, Health: s.healthOf(v), InFlight: int64(v.InFlight)})
+		all = append(all, admin.Server{
+			URL: v.Name, Healthy: v.Healthy, Health: s.healthOf(v), InFlight: int64(v.InFlight), Error: v.Error,
+		})
 	}
 	return all
 }

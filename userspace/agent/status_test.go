@@ -67,13 +67,18 @@ func TestStatusOfServers(t *testing.T) {
 	l.start()
 	want := func(health string) {
 		t.Helper()
-		if s := l.agent.Status().Upstream; len(s) != 1 || s[0].Health != health || !s[0].Healthy {
+		if s := l.agent.Status().Upstream; len(s) != 1 || s[0].Health != health || !s[0].Healthy || s[0].Error != "" {
 			t.Errorf("servers are %+v, want one that is %s", s, health)
 		}
 	}
 	want(admin.NotAsked)
 	l.reload(strings.Replace(limited(upstream, "0"), `upstream: ["`+upstream+`"]`, `upstream: {servers: ["`+upstream+`"], health: {path: /}}`, 1))
 	want(admin.Healthy)
+	l.reload(limited("http://127.0.0.1:1", "0"))
+	l.statuses(1, "X-Forwarded-For", "192.0.2.9")
+	if s := l.agent.Status().Upstream; len(s) != 1 || !strings.Contains(s[0].Error, "connection refused") {
+		t.Errorf("servers are %+v, want one that has refused a connection", s)
+	}
 }
 
 // line is one of nginx's error log.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +67,13 @@ func (m mapping) checkAccess(network string) {
 		default:
 			f.fail("only a unix socket is a file; remove %s", name)
 		}
+	}
+}
+
+// warnOfGroup warns of a group whose members may not connect all the same.
+func (m mapping) warnOfGroup(a Access) {
+	if mode := cmp.Or(a.Mode, DefaultSocketMode); a.Group != "" && mode&0o020 == 0 {
+		m.field("group").warn("with mode %04o its members may not connect; use mode: 0660", mode)
 	}
 }
 

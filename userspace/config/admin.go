@@ -21,6 +21,7 @@ func (w *whole) readAdmin(v value) {
 	if a.Access.Mode&0o002 != 0 {
 		m.field("mode").warn("with %04o anybody on this machine can change everything; use %s", a.Access.Mode, m.field("mode").form)
 	}
+	m.warnOfGroup(a.Access)
 	checkAdmin(m)
 }
 

@@ -50,6 +50,7 @@ func (w *whole) listener(v value, fields []Field) (Listener, bool) {
 		v.fail("peers on a unix socket have no address to know them by; remove proxy_protocol")
 	}
 	m.checkAccess(l.Network)
+	m.warnOfGroup(l.Access)
 	return l, l.Address != "" && w.taken.take(at, l)
 }
 

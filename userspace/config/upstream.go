@@ -83,6 +83,8 @@ func (v value) server() (*url.URL, bool) {
 func (v value) url(text string) (*url.URL, bool) {
 	u, err := url.Parse(text)
 	switch {
+	case strings.HasPrefix(text, "unix:"):
+		v.fail("%.60q: a unix socket is not possible here; use %s", text, v.form)
 	case !strings.Contains(text, "://"):
 		v.fail("%.60q has no scheme; use http://%.60s, or https", text, text)
 	case err != nil:

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -59,11 +58,14 @@ func cutLast(h http.Header) string {
 // where the client's request is a HEAD: the gateway's may be none, and then waits for it.
 func refuseForward(o httplimit.Options) func(http.ResponseWriter, *http.Request, *ruleset.Decision) {
 	return func(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
-		header := make(http.Header, 8)
-		status, body := httplimit.Answer(header, nil, d, strings.Join(r.Header["Accept"], ","), o)
-		maps.Copy(w.Header(), header)
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		w.WriteHeader(status)
-		_, _ = w.Write(body) // an error is that the gateway left
+		var answer httplimit.Response
+		answer.Refuse(d, strings.Join(r.Header["Accept"], ","), &o)
+		h := w.Header()
+		for name, value := range answer.Fields() {
+			h.Set(name, string(value))
+		}
+		h.Set("Content-Length", strconv.Itoa(len(answer.Body)))
+		w.WriteHeader(d.Status)
+		_, _ = w.Write(answer.Body) // an error is that the gateway left
 	}
 }

@@ -50,10 +50,11 @@ func toldByNginx(r *http.Request) (*http.Request, error) {
 func refuseNginx(o httplimit.Options) func(http.ResponseWriter, *http.Request, *ruleset.Decision) {
 	return func(w http.ResponseWriter, _ *http.Request, d *ruleset.Decision) {
 		// nginx cannot set the content type by a variable, so there is one.
-		status, body := httplimit.Answer(make(http.Header, 8), nil, d, "application/problem+json", o)
+		var answer httplimit.Response
+		answer.Refuse(d, "application/problem+json", &o)
 		h := w.Header()
-		h.Set(nginxStatus, strconv.Itoa(status))
-		h.Set(nginxBody, string(bytes.TrimSpace(body)))
+		h.Set(nginxStatus, strconv.Itoa(d.Status))
+		h.Set(nginxBody, string(bytes.TrimSpace(answer.Body)))
 		w.WriteHeader(http.StatusForbidden)
 	}
 }

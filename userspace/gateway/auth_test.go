@@ -93,6 +93,7 @@ func TestFrontsAgree(t *testing.T) {
 			}
 			want := answer(proxy, c.direct())
 			got := answer(forward, c.forward())
+			got.header.Del("Content-Length") // the middleware leaves it to net/http
 			if want.status == 0 {
 				want.status = http.StatusOK
 			}

@@ -75,7 +75,7 @@ func (p *Proxy) failed(pool *pool, s *server, r *http.Request, x *exchange, err 
 	}
 	s.failures.Add(1)
 	if isUnreachable(err) {
-		p.report(s, s.health.bad(pool.health))
+		p.report(s, s.bad(pool.health, err))
 	}
 	return true
 }
@@ -146,7 +146,7 @@ func dialer(write time.Duration) func(context.Context, string, string) (net.Conn
 		if err != nil {
 			return nil, unreachable{err}
 		}
-		return &serverConn{conn, write}, nil
+		return &serverConn{Conn: conn, write: write}, nil
 	}
 }
 
@@ -154,12 +154,17 @@ func dialer(write time.Duration) func(context.Context, string, string) (net.Conn
 type serverConn struct {
 	net.Conn
 	write time.Duration
+	until time.Time // the deadline in force
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. It is called by one goroutine at a time. The deadline moves only when too little of it is left, and an
+// eighth further than it must: to move it costs as much as a small write.
 func (c *serverConn) Write(p []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(c.write)); err != nil {
-		return 0, err
+	if now := time.Now(); c.until.Sub(now) < c.write {
+		c.until = now.Add(c.write + c.write/8)
+		if err := c.SetWriteDeadline(c.until); err != nil {
+			return 0, err
+		}
 	}
 	return c.Conn.Write(p)
 }

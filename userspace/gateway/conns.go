@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate/userspace/seldom"
 )
@@ -14,6 +16,7 @@ import (
 // them, those that have waited longest without a whole request go: a client that sends one is hit only after all others.
 type conns struct {
 	tunnels *tunnels
+	clock   writeClock
 	log     *slog.Logger
 	seldom  seldom.Event
 
@@ -27,12 +30,28 @@ type conns struct {
 type place struct {
 	conn       net.Conn
 	prev, next *place // nil for none
+
+	clock   *writeClock
+	writing atomic.Int64 // the tick in which the write under way began, 0 for none
 }
 
-func newConns(most int, t *tunnels, log *slog.Logger) *conns {
+func newConns(most int, write time.Duration, t *tunnels, log *slog.Logger) *conns {
 	c := &conns{most: most, tunnels: t, log: log, places: make(map[net.Conn]*place)}
 	c.waiting.prev, c.waiting.next = &c.waiting, &c.waiting
+	c.clock.start(write)
 	return c
+}
+
+// add makes a place for a connection that is new, and waits for nothing yet.
+func (c *conns) add(conn net.Conn) *place {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := &place{conn: conn, clock: &c.clock}
+	c.places[conn] = p
+	if !c.clock.runs {
+		c.runClock()
+	}
+	return p
 }
 
 // follow is http.Server.ConnState.
@@ -44,12 +63,12 @@ func (c *conns) follow(conn net.Conn, state http.ConnState) {
 	defer c.mu.Unlock()
 	p := c.places[conn]
 	if p == nil {
-		p = &place{conn: conn}
-		c.places[conn] = p
+		return // it has made room, and is about to be closed
 	}
 	p.leave()
 	switch state {
 	case http.StateNew, http.StateIdle:
+		p.endWrite()
 		p.join(&c.waiting)
 	case http.StateHijacked, http.StateClosed:
 		delete(c.places, conn)
@@ -101,12 +120,12 @@ func (c *conns) makeRoom(conn net.Conn) {
 	}
 }
 
-// victim returns a connection that has to go for conn, nil if none has, and how many there may be.
+// victim returns a connection that has to go for conn, which is one of them, nil if none has, and how many there may be.
 func (c *conns) victim(conn net.Conn) (net.Conn, int) {
 	tunnels := c.tunnels.len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.places)+tunnels < c.most {
+	if len(c.places)+tunnels <= c.most {
 		return nil, c.most
 	}
 	oldest := c.waiting.next

@@ -44,7 +44,7 @@ func (p *Proxy) forward(r *httputil.ProxyRequest) {
 // proxy writes them so.
 func removeTwins(h http.Header) {
 	for name := range h {
-		if !strings.ContainsAny(name, "_.") {
+		if strings.IndexByte(name, '_') < 0 && strings.IndexByte(name, '.') < 0 {
 			continue
 		}
 		switch http.CanonicalHeaderKey(strings.NewReplacer("_", "-", ".", "-").Replace(name)) {

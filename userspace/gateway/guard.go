@@ -19,16 +19,15 @@ import (
 type guard struct {
 	http.ResponseWriter
 	conn        deadlines
+	place       *place // of its connection; nil for a stream of several on a connection
 	read, write time.Duration
-	stream      bool // of several on a connection
 	tunnels     *tunnels
 	cancel      context.CancelFunc // of the request's context; a no-op if it asks for no upgrade
 
-	mu         sync.Mutex
-	ended      bool // the handler has returned: deadlines are net/http's again
-	hijacked   bool
-	writeUntil time.Time   // the deadline in force
-	stall      *time.Timer // in place of it for a stream: runs while something is written
+	mu       sync.Mutex
+	ended    bool // the handler has returned: deadlines are net/http's again
+	hijacked bool
+	stall    *time.Timer // of a stream: runs while something is written
 
 	body      io.ReadCloser
 	bodyEnded bool
@@ -48,7 +47,10 @@ func guarded(w http.ResponseWriter, r *http.Request, read, write time.Duration, 
 	if !ok {
 		return w, nil
 	}
-	g := &guard{ResponseWriter: w, conn: conn, read: read, write: write, stream: r.ProtoMajor > 1, tunnels: t, cancel: func() {}}
+	g := &guard{ResponseWriter: w, conn: conn, read: read, write: write, tunnels: t, cancel: func() {}}
+	if r.ProtoMajor == 1 {
+		g.place = placeOf(r.Context())
+	}
 	if r.Body != nil && r.Body != http.NoBody {
 		g.body = r.Body
 		r.Body = guardedBody{g}
@@ -76,6 +78,15 @@ func (g *guard) Write(p []byte) (int, error) {
 	return g.ResponseWriter.Write(p)
 }
 
+// WriteHeader implements http.ResponseWriter. What is informational is written at once.
+func (g *guard) WriteHeader(status int) {
+	if status < http.StatusOK {
+		g.begin()
+		defer g.taken()
+	}
+	g.ResponseWriter.WriteHeader(status)
+}
+
 // FlushError is for http.ResponseController.
 func (g *guard) FlushError() error {
 	g.begin()
@@ -92,8 +103,8 @@ func (g *guard) Flush() {
 // written, so that it gets one only by a timer that has run out.
 func (g *guard) begin() {
 	switch {
-	case !g.stream:
-		g.awaitClient()
+	case g.place != nil:
+		g.place.beginWrite()
 	case g.stall == nil:
 		g.stall = time.AfterFunc(g.write, g.stalled)
 	default:
@@ -103,16 +114,10 @@ func (g *guard) begin() {
 
 // taken ends the time that begin has started.
 func (g *guard) taken() {
-	if g.stall != nil {
+	if g.place != nil {
+		g.place.endWrite()
+	} else {
 		g.stall.Stop()
-	}
-}
-
-// awaitClient moves the deadline for writes on, as awaitBody does that for reads.
-func (g *guard) awaitClient() {
-	if now := time.Now(); g.writeUntil.Sub(now) < g.write {
-		g.writeUntil = now.Add(g.write + g.write/8)
-		_ = g.conn.SetWriteDeadline(g.writeUntil)
 	}
 }
 
@@ -125,8 +130,8 @@ func (g *guard) stalled() {
 	}
 }
 
-// end leaves deadlines for what net/http still does: it writes what it has buffered, and reads on in a body that
-// nobody has read.
+// end leaves deadlines for what net/http still does: it writes what it has buffered, which ends for a place when the connection is idle, and
+// reads on in a body that nobody has read.
 func (g *guard) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,7 +141,11 @@ func (g *guard) end() {
 		return
 	}
 	// Errors are of connections that have ended.
-	g.awaitClient()
+	if g.place != nil {
+		g.place.beginWrite()
+	} else {
+		_ = g.conn.SetWriteDeadline(time.Now().Add(g.write))
+	}
 	if g.body != nil && !g.bodyEnded {
 		_ = g.conn.SetReadDeadline(time.Now().Add(g.read))
 	}

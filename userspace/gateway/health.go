@@ -137,7 +137,7 @@ func (p *Proxy) checkAlways(ctx context.Context, pool *pool, s *server) {
 		case isOwnFault(err):
 			p.log.Error("a server could not be asked whether it is well", "upstream", s.name, "error", err)
 		default:
-			p.report(s, s.health.bad(pool.health))
+			p.report(s, s.bad(pool.health, err))
 		}
 		select {
 		case <-ctx.Done():

@@ -118,6 +118,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	// ReverseProxy leaves out arguments that net/url cannot read. The limiter looks at those too, and there are
 	// servers that take them.
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	refuseUpgrade(r.Out.Header)
 	p.forward(r)
 }
 

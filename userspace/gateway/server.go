@@ -66,7 +66,7 @@ func NewServer(o ServerOptions) *Server {
 	log := cmp.Or(o.Log, slog.Default()).With("server", o.Name)
 	s := &Server{timeouts: o.Timeouts, handler: o.Handler}
 	s.tunnels.idle = o.Timeouts.Tunnel
-	s.conns = newConns(cmp.Or(o.MaxConns, Files()/2), &s.tunnels, log)
+	s.conns = newConns(cmp.Or(o.MaxConns, Files()/2), o.Timeouts.Write, &s.tunnels, log)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
@@ -77,7 +77,7 @@ func NewServer(o ServerOptions) *Server {
 		IdleTimeout:       o.Timeouts.Idle,
 		MaxHeaderBytes:    cmp.Or(o.MaxHeaderBytes, DefaultMaxHeaderBytes),
 		ErrorLog:          newErrorLog(log),
-		ConnContext:       withConn,
+		ConnContext:       s.connContext,
 		ConnState:         s.followConn,
 		Protocols:         protocols,
 		// Else net/http answers OPTIONS * itself, and no limit sees it.
@@ -102,6 +102,11 @@ func (s *Server) Requests() uint64 { return s.requests.Load() }
 
 // SetMaxConns changes ServerOptions.MaxConns to n, at least 1. Where more are open, they stay until the next one comes.
 func (s *Server) SetMaxConns(n int) { s.conns.bound(n) }
+
+// connContext is http.Server.ConnContext.
+func (s *Server) connContext(ctx context.Context, conn net.Conn) context.Context {
+	return s.conns.withPlace(withConn(ctx, conn), conn)
+}
 
 // followConn is http.Server.ConnState.
 func (s *Server) followConn(conn net.Conn, state http.ConnState) {

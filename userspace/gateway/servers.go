@@ -18,6 +18,7 @@ type ServerState struct {
 	Name     string // scheme, host and port
 	Healthy  bool   // not left out
 	InFlight int    // requests that it has now
+	Error    string // how it failed the last time that it was asked; empty if it did not
 	// Requests and Failures count since the server was first configured. A request that was tried with several
 	// servers counts for each. A failure is a request with an answer of 5xx, or without one by its fault.
 	Requests, Failures uint64
@@ -31,6 +32,7 @@ func (p *Proxy) Servers() []ServerState {
 			Name:     s.name,
 			Healthy:  !s.health.isOut(),
 			InFlight: int(s.inFlight.Load()),
+			Error:    s.problem(),
 			Requests: s.requests.Load(),
 			Failures: s.failures.Load(),
 		})
@@ -45,6 +47,22 @@ type server struct {
 	health             health
 	inFlight           atomic.Int64
 	requests, failures atomic.Uint64
+	failure            atomic.Pointer[string] // the last one that tells something about its health
+}
+
+// bad notes that the server did not answer, or not well.
+func (s *server) bad(c config.Health, why error) change {
+	text := why.Error()
+	s.failure.Store(&text)
+	return s.health.bad(c)
+}
+
+// problem returns how the server failed, unless it was well since.
+func (s *server) problem() string {
+	if text := s.failure.Load(); text != nil && !s.health.isSpotless() {
+		return *text
+	}
+	return ""
 }
 
 // direct makes s the server that r goes to.

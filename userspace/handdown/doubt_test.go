@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// unset removes the rule of a source, as a command does.
-func (l *lab) unset(source string) {
-	l.kernel.change(func() { delete(l.kernel.rules, netip.MustParsePrefix(source)) })
+// unset removes the rule of 203.0.113.7, as a command does.
+func (l *lab) unset() {
+	l.kernel.change(func() { delete(l.kernel.rules, netip.MustParsePrefix("203.0.113.7/32")) })
 }
 
 func (l *lab) wantAsked(when string, want int) {
@@ -24,7 +24,7 @@ func (l *lab) wantAsked(when string, want int) {
 func TestRemovedRuleIsNoticed(t *testing.T) {
 	run(t, Options{}, func(l *lab) {
 		l.offends("203.0.113.7", 3)
-		l.unset("203.0.113.7/32")
+		l.unset()
 		l.pass(underWay - 1)
 		l.offends("203.0.113.7", 3)
 		l.wantAsked("what was under way", 0)
@@ -75,7 +75,7 @@ func TestReportAfterUnset(t *testing.T) {
 				l.Errorf("got %+v, %v, want %s", o, err, want)
 			}
 		}
-		l.unset("203.0.113.7/32")
+		l.unset()
 		o, err := l.Report(l.Context(), netip.MustParsePrefix("203.0.113.7/32"), Report, "", 1)
 		if err != nil || o.Result != Counted || o.Offences != 1 {
 			l.Errorf("after unset: %+v, %v", o, err)
@@ -88,7 +88,7 @@ func TestRemovedRuleOfAForgottenSource(t *testing.T) {
 	run(t, Options{MaxOffenders: 1}, func(l *lab) {
 		l.offends("203.0.113.7", 3)
 		l.offends("203.0.113.8", 1) // takes its place
-		l.unset("203.0.113.7/32")
+		l.unset()
 		l.offends("203.0.113.7", 3)
 		l.wantBlocked("203.0.113.7/32", "203.0.113.7/32")
 	})
@@ -114,7 +114,7 @@ func TestTopAfterUnset(t *testing.T) {
 	run(t, Options{}, func(l *lab) {
 		l.offends("203.0.113.7", 3)
 		l.offends("203.0.113.8", 3)
-		l.unset("203.0.113.7/32")
+		l.unset()
 		for _, o := range l.Top(10) {
 			if removed := o.Source == netip.MustParsePrefix("203.0.113.7/32"); removed != (o.Left == 0) {
 				l.Errorf("the rule of %v holds for %v", o.Source, o.Left)

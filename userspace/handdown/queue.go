@@ -25,11 +25,16 @@ type queue struct {
 
 func newQueue(most int) *queue { return &queue{most: most, wake: make(chan struct{}, 1)} }
 
-// push adds a candidate, and reports whether there was room. It does not wait.
+// push adds a candidate, and reports whether there was room. It does not wait. What is only to be looked at has half of
+// the room, so that many of those keep nobody from being handed down.
 func (q *queue) push(c candidate) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.items) >= q.most {
+	most := q.most
+	if c.doubt {
+		most = (most + 1) / 2
+	}
+	if len(q.items) >= most {
 		return false
 	}
 	q.items = append(q.items, c)

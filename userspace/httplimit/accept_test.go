@@ -57,7 +57,7 @@ func TestNegotiateSeveralFields(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header["Accept"] = []string{"application/json;q=0.1", "text/html"}
-	new(rejecter).reject(w, r, refusal(time.Second, applied("perip", refuses(time.Second))))
+	reject(w, r, refusal(time.Second, applied("perip", refuses(time.Second))))
 	if got := w.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
 		t.Errorf("%q", got)
 	}

@@ -25,7 +25,7 @@ func (d *decided) Decide(r *ruleset.Request, _ time.Duration) *ruleset.Decision 
 	return d.decision
 }
 
-// What other fronts are told by Fields and Answer is what the middleware writes.
+// What other fronts are told by a Response is what the middleware writes.
 func TestFrontsAnswerAsMiddleware(t *testing.T) {
 	for _, o := range []Options{
 		{}, {Headers: config.HeadersPolli}, {Headers: config.HeadersXRateLimit, OnlyRejected: true},
@@ -57,17 +57,19 @@ func TestFrontsAnswerAsMiddleware(t *testing.T) {
 func answered(d *ruleset.Decision, accept string, o Options) (int, http.Header, []byte) {
 	h := http.Header{}
 	if !d.Allowed {
-		status, body := Answer(h, nil, d, accept, o)
-		return status, h, body
+		r := Response{Body: []byte("what"), text: []byte("was before"), n: 3}
+		r.Refuse(d, accept, &o)
+		r.SetIn(h)
+		return d.Status, h, r.Body
 	}
-	Fields(h, d, o)
+	setFields(h, d, o)
 	return http.StatusOK, h, nil
 }
 
 // Only refusals may not be stored, and say when to come back.
 func TestFieldsOfARefusal(t *testing.T) {
 	h := http.Header{}
-	Fields(h, refusal(2*time.Second, applied("perip", refuses(2*time.Second))), Options{Headers: config.HeadersOff})
+	setFields(h, refusal(2*time.Second, applied("perip", refuses(2*time.Second))), Options{Headers: config.HeadersOff})
 	want := http.Header{"Cache-Control": {"no-store"}, "Retry-After": {"2"}}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -13,29 +13,26 @@ const (
 	draft10State  = "Ratelimit"
 )
 
-// isList reports whether there may be several values of a field: middleware further out has its own limits.
-func isList(name string) bool { return name == draft10Policy || name == draft10State }
-
 // draft10 adds the fields of draft-ietf-httpapi-ratelimit-headers-10: two lists of structured fields (RFC 9651)
 // with an item for each limit. Later drafts have other names, so it is a family of its own.
-func (f *fields) draft10(text []byte, d *ruleset.Decision) []byte {
-	from := len(text)
+func (r *Response) draft10(d *ruleset.Decision) {
+	from := len(r.text)
 	for i := range d.Limits {
 		if isShown(d, i) {
-			text = appendPolicy(appendComma(text, from), &d.Limits[i])
+			r.text = appendState(appendComma(r.text, from), d, &d.Limits[i])
 		}
 	}
-	if len(text) == from {
-		return text
+	if len(r.text) == from {
+		return
 	}
-	f.end(draft10Policy, text)
-	from = len(text)
+	r.end(draft10State)
+	from = len(r.text)
 	for i := range d.Limits {
 		if isShown(d, i) {
-			text = appendState(appendComma(text, from), d, &d.Limits[i])
+			r.text = appendPolicy(appendComma(r.text, from), &d.Limits[i])
 		}
 	}
-	return f.end(draft10State, text)
+	r.end(draft10Policy)
 }
 
 // isShown reports whether limit i is enforced and no other of the same zone says it better.

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"iter"
 	"net/http"
 	"strconv"
 	"time"
@@ -13,69 +14,96 @@ import (
 // unknownWindow is the window of a limiter that says nothing of one.
 const unknownWindow time.Duration = -1
 
-// Fields sets in h what the response to a request tells its client about d: the fields of o.Headers, unless
-// the request passes and o.OnlyRejected leaves them out, and in a refusal Retry-After and Cache-Control. It is
-// for fronts that are no http.Handler; the middleware sets the same. Draft10's lists are added to those that h has.
-func Fields(h http.Header, d *ruleset.Decision, o Options) {
-	if d.Allowed && o.OnlyRejected {
-		return
-	}
-	var room [256]byte // for some limits, without allocation
-	var f fields
-	text := room[:0]
-	if !d.Allowed {
-		text = f.end("Cache-Control", append(text, "no-store"...))
-		if d.RetryAfter != limit.Never {
-			text = f.end("Retry-After", appendInteger(text, retrySeconds(d)))
-		}
-	}
-	f.setIn(h, f.limits(text, d, o.Headers))
-}
+// Response is what the response to a request tells its client about a decision: fields and, of a refusal, a body. It is for
+// fronts that are no http.Handler; the middleware answers the same. The zero value is ready, and its memory is used again
+// by whatever it is made next.
+type Response struct {
+	// Body is that of a refusal, empty of what passes.
+	Body []byte
 
-// limits adds the fields of a family to text; of draft10 for one that is not known.
-func (f *fields) limits(text []byte, d *ruleset.Decision, style config.HeaderStyle) []byte {
-	switch style {
-	case config.HeadersPolli:
-		return f.three(text, d, three{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"})
-	case config.HeadersXRateLimit:
-		return f.three(text, d, three{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"})
-	case config.HeadersXRate:
-		return f.three(text, d, three{"X-Rate-Limit-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"})
-	case config.HeadersOff:
-		return text
-	default:
-		return f.draft10(text, d)
-	}
-}
-
-// fields are written into one text before they are set: values are views of it, and lists of one array. Each as a string and a
-// list of its own would be what a refusal costs most for.
-type fields struct {
+	// All values are in one text. Each as a string and a list of its own would be what a refusal costs most for.
+	text  []byte
 	names [mostFields]string // canonical
 	ends  [mostFields]int    // of their values in text
 	n     int
+
+	detail []byte // what the body says to a person
 }
 
-// mostFields is how many there are: Cache-Control, Retry-After and three about a limit.
-const mostFields = 5
+// mostFields is how many there are: Cache-Control, Retry-After, two about the body and three about a limit.
+const mostFields = 7
 
-// end makes what was appended to the text since the last call the value of a field. It returns text.
-func (f *fields) end(name string, text []byte) []byte {
-	f.names[f.n], f.ends[f.n] = name, len(text)
-	f.n++
-	return text
-}
-
-// setIn sets the fields of a text in h. Lists get one value more.
-func (f *fields) setIn(h http.Header, text []byte) {
-	if f.n == 0 {
+// Tell makes r what Refuse does, but for the body and what is said of it; for requests that pass, which have none. The fields are those of
+// o.Headers, unless the request passes and o.OnlyRejected leaves them out, and in a refusal Retry-After and Cache-Control.
+func (r *Response) Tell(d *ruleset.Decision, o *Options) {
+	r.clear()
+	if !d.Allowed {
+		r.refusal(d)
+	} else if o.OnlyRejected {
 		return
 	}
-	all, values, from := string(text), make([]string, f.n), 0
-	for i, name := range f.names[:f.n] {
-		values[i] = all[from:f.ends[i]]
-		from = f.ends[i]
-		if before := h[name]; len(before) > 0 && isList(name) {
+	r.limits(d, o.Headers)
+}
+
+func (r *Response) clear() { r.Body, r.text, r.n = r.Body[:0], r.text[:0], 0 }
+
+// Fields returns the names, canonical, and values of the fields, each name once. Values must not be kept.
+func (r *Response) Fields() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		from := 0
+		for i, name := range r.names[:r.n] {
+			if !yield(name, r.text[from:r.ends[i]]) {
+				return
+			}
+			from = r.ends[i]
+		}
+	}
+}
+
+// IsList reports whether a field is one of draft10, which are lists: there may be several values, as middleware further out has its own limits.
+func IsList(name string) bool { return name == draft10Policy || name == draft10State }
+
+// refusal adds what a refusal tells beside the limits.
+func (r *Response) refusal(d *ruleset.Decision) {
+	r.text = append(r.text, "no-store"...)
+	r.end("Cache-Control")
+	if d.RetryAfter != limit.Never {
+		r.text = appendInteger(r.text, retrySeconds(d))
+		r.end("Retry-After")
+	}
+}
+
+// limits adds the fields of a family; of draft10 for one that is not known.
+func (r *Response) limits(d *ruleset.Decision, style config.HeaderStyle) {
+	switch style {
+	case config.HeadersPolli:
+		r.three(d, three{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"})
+	case config.HeadersXRateLimit:
+		r.three(d, three{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"})
+	case config.HeadersXRate:
+		r.three(d, three{"X-Rate-Limit-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"})
+	case config.HeadersOff:
+	default:
+		r.draft10(d)
+	}
+}
+
+// end makes what was appended to the text since the last call the value of a field.
+func (r *Response) end(name string) {
+	r.names[r.n], r.ends[r.n] = name, len(r.text)
+	r.n++
+}
+
+// SetIn sets the fields in h. Those of draft10 are added to what h has.
+func (r *Response) SetIn(h http.Header) {
+	if r.n == 0 {
+		return
+	}
+	all, values, from := string(r.text), make([]string, r.n), 0
+	for i, name := range r.names[:r.n] {
+		values[i] = all[from:r.ends[i]]
+		from = r.ends[i]
+		if before := h[name]; len(before) > 0 && IsList(name) {
 			h[name] = append(before, values[i])
 			continue
 		}

@@ -143,6 +143,13 @@ func fieldCases() []fieldCase {
 	}
 }
 
+// setFields sets in h what a response says of d.
+func setFields(h http.Header, d *ruleset.Decision, o Options) {
+	var r Response
+	r.Tell(d, &o)
+	r.SetIn(h)
+}
+
 func TestFields(t *testing.T) {
 	for _, c := range fieldCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,7 +165,7 @@ func TestFields(t *testing.T) {
 					want = http.Header{}
 				}
 				got := http.Header{}
-				Fields(got, c.decision, Options{Headers: style})
+				setFields(got, c.decision, Options{Headers: style})
 				got.Del("Cache-Control") // these two are of all families
 				got.Del("Retry-After")
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -175,7 +182,7 @@ func TestFieldsParse(t *testing.T) {
 	for _, c := range fieldCases() {
 		t.Run(c.name, func(t *testing.T) {
 			h := http.Header{}
-			Fields(h, c.decision, Options{})
+			setFields(h, c.decision, Options{})
 			policies, states := parseList(t, h, "RateLimit-Policy"), parseList(t, h, "RateLimit")
 			if len(policies) != len(states) {
 				t.Fatalf("%d policies, %d states", len(policies), len(states))
@@ -236,8 +243,8 @@ func checkParameter(t *testing.T, item httpsfv.Item, name string, least int64, r
 // Middleware further out has limits of its own: a list goes on.
 func TestFieldsOfTwo(t *testing.T) {
 	h := http.Header{}
-	Fields(h, passes(applied("outer")), Options{})
-	Fields(h, passes(applied("inner")), Options{})
+	setFields(h, passes(applied("outer")), Options{})
+	setFields(h, passes(applied("inner")), Options{})
 	var names []any
 	for _, item := range parseList(t, h, "RateLimit") {
 		names = append(names, item.Value)
@@ -250,8 +257,8 @@ func TestFieldsOfTwo(t *testing.T) {
 // Who adds a value to a field changes no other, though all lists are of one array.
 func TestFieldsAreTheirOwn(t *testing.T) {
 	h, want := http.Header{}, http.Header{}
-	Fields(h, refusal(time.Second, applied("perip", refuses(time.Second))), Options{})
-	Fields(want, refusal(time.Second, applied("perip", refuses(time.Second))), Options{})
+	setFields(h, refusal(time.Second, applied("perip", refuses(time.Second))), Options{})
+	setFields(want, refusal(time.Second, applied("perip", refuses(time.Second))), Options{})
 	for name := range want {
 		want[name] = []string{want[name][0], "more"}
 		h.Add(name, "more")
@@ -273,7 +280,7 @@ func TestRetryAfter(t *testing.T) {
 		{math.MaxInt64, "9223372037", true}, {limit.Never, "", false},
 	} {
 		h := http.Header{}
-		Fields(h, refusal(c.after), Options{Headers: config.HeadersOff})
+		setFields(h, refusal(c.after), Options{Headers: config.HeadersOff})
 		if text, ok := h.Get("Retry-After"), h["Retry-After"] != nil; text != c.text || ok != c.ok {
 			t.Errorf("%v: %q %t, want %q %t", c.after, text, ok, c.text, c.ok)
 		}

@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
@@ -49,17 +50,16 @@ type limited struct {
 	decider
 	next http.Handler
 	Options
+	answers *sync.Pool // of *Response, since floods are of refusals
 }
 
 func middleware(d decider, o Options) func(http.Handler) http.Handler {
 	if o.Clock == nil {
 		o.Clock = sinceStart
 	}
-	if o.Reject == nil {
-		o.Reject = new(rejecter).reject
-	}
+	answers := &sync.Pool{New: func() any { return new(Response) }}
 	return func(next http.Handler) http.Handler {
-		return &limited{decider: d, next: next, Options: o}
+		return &limited{decider: d, next: next, Options: o, answers: answers}
 	}
 }
 
@@ -67,18 +67,26 @@ func middleware(d decider, o Options) func(http.Handler) http.Handler {
 func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := l.Clock()
 	d, held := l.decide(r, now)
-	Fields(w.Header(), d, l.Options)
 	switch {
 	case holds(d):
 		l.serveHeld(w, r, d, held)
 	case d.Allowed:
 		delay := d.Delay
+		l.tell(w, d)
 		held.Free(now)
 		l.pass(w, r, delay)
 	default:
 		defer held.Free(now)
-		l.Reject(w, r, d)
+		l.refuse(w, r, d)
 	}
+}
+
+// tell tells the client of a request that passes about d.
+func (l *limited) tell(w http.ResponseWriter, d *ruleset.Decision) {
+	answer := l.answers.Get().(*Response)
+	defer l.answers.Put(answer)
+	answer.Tell(d, &l.Options)
+	answer.SetIn(w.Header())
 }
 
 // serveHeld serves a request that holds something, or would if it were not refused.
@@ -86,9 +94,10 @@ func (l *limited) serveHeld(w http.ResponseWriter, r *http.Request, d *ruleset.D
 	h := newHold(func() { held.Free(l.Clock()) })
 	defer h.handlerEnded()
 	if !d.Allowed {
-		l.Reject(w, r, d)
+		l.refuse(w, r, d)
 		return
 	}
+	l.tell(w, d)
 	l.pass(h.follow(w), r, d.Delay)
 }
 

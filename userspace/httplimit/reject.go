@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/headgate/headgate/userspace/limit"
 	"github.com/headgate/headgate/userspace/ruleset"
@@ -19,17 +18,17 @@ import (
 type problem struct {
 	Type, Title string
 	Status      int
-	Detail      string
+	Detail      []byte
 }
 
 const problemTypes = "https://iana.org/assignments/http-problem-types#"
 
-func problemOf(d *ruleset.Decision) problem {
+func problemOf(d *ruleset.Decision, detail []byte) problem {
 	p := problem{
 		Type:   problemTypes + "quota-exceeded",
 		Title:  "Request cannot be satisfied as assigned quota has been exceeded",
 		Status: d.Status,
-		Detail: detail(d),
+		Detail: detail,
 	}
 	if d.Status >= 500 {
 		p.Type = problemTypes + "temporary-reduced-capacity"
@@ -50,67 +49,73 @@ func violated(d *ruleset.Decision, names []string) []string {
 	return names
 }
 
-// detail says what a person can do.
-func detail(d *ruleset.Decision) string {
-	var room [160]byte
-	b := room[:0]
+// appendDetail says what a person can do.
+func appendDetail(b []byte, d *ruleset.Decision) []byte {
 	if d.RetryAfter == limit.Never {
 		b = strconv.AppendQuote(append(b, "The request is larger than limit "...), policyName(d.Zone))
-		return string(append(b, " allows at once. Trying again does not help."...))
+		return append(b, " allows at once. Trying again does not help."...)
 	}
 	b = strconv.AppendQuote(append(b, "Limit "...), policyName(d.Zone))
 	b = strconv.AppendUint(append(b, " is used up. Try again in "...), retrySeconds(d), 10)
 	if retrySeconds(d) == 1 {
-		return string(append(b, " second."...))
+		return append(b, " second."...)
 	}
-	return string(append(b, " seconds."...))
+	return append(b, " seconds."...)
 }
 
-// Answer returns what a refused request is answered with. It sets in h what Fields does and what is said of the body, but no
-// Content-Length, and appends to dst a body in the media type
-// that accept, the request's Accept field, likes best (several lines of it joined by commas). It is for fronts
-// that are no http.Handler; the middleware answers the same, unless it has an o.Reject, which is not looked at here. d is not kept.
-func Answer(h http.Header, dst []byte, d *ruleset.Decision, accept string, o Options) (status int, body []byte) {
-	Fields(h, d, o)
-	return d.Status, describe(h, d, accept, dst)
-}
-
-// describe appends the body of a refusal to dst, and sets in h what is said of a body.
-func describe(h http.Header, d *ruleset.Decision, accept string, dst []byte) []byte {
+// Refuse makes r the answer to a refused request, whose status is d.Status: what Tell makes it, and a body in the media type
+// that accept, the request's Accept field, likes best (several lines of it joined by commas). Of the fields that a body has,
+// Content-Length is not among those of r. An o.Reject is not looked at. d is not kept.
+func (r *Response) Refuse(d *ruleset.Decision, accept string, o *Options) {
+	r.Tell(d, o)
 	var names [4]string // mostly enough
-	contentType, body := rejection(problemOf(d), violated(d, names[:0]), negotiate(accept), dst)
-	values := []string{contentType, "nosniff"}
-	h["Content-Type"], h["X-Content-Type-Options"] = values[:1:1], values[1:]
-	return body
+	r.detail = appendDetail(r.detail[:0], d)
+	var contentType string
+	contentType, r.Body = rejection(problemOf(d, r.detail), violated(d, names[:0]), negotiate(accept), r.Body)
+	r.text = append(r.text, contentType...)
+	r.end("Content-Type")
+	r.text = append(r.text, "nosniff"...)
+	r.end("X-Content-Type-Options")
 }
 
-// rejecter answers refused requests in the media type that they ask for.
-type rejecter struct{ bodies sync.Pool } // of *[]byte, since floods are of refusals
-
-func (p *rejecter) reject(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
-	room, ok := p.bodies.Get().(*[]byte)
-	if !ok {
-		room = new(make([]byte, 0, 512))
+// refuse answers a refused request, by o.Reject or in the media type that it asks for.
+func (l *limited) refuse(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
+	answer := l.answers.Get().(*Response)
+	defer l.answers.Put(answer)
+	if l.Reject != nil {
+		answer.Tell(d, &l.Options)
+		answer.SetIn(w.Header())
+		l.Reject(w, r, d)
+		return
 	}
-	defer p.bodies.Put(room)
-	h := w.Header()
-	body := describe(h, d, strings.Join(r.Header["Accept"], ","), (*room)[:0])
-	*room = body
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(d.Status)
-	if r.Method != http.MethodHead {
+	answer.Refuse(d, strings.Join(r.Header["Accept"], ","), &l.Options)
+	answer.SetIn(w.Header())
+	answer.write(w, r, d.Status)
+}
+
+// write writes what the fields are for.
+func (r *Response) write(w http.ResponseWriter, to *http.Request, status int) {
+	head := to.Method == http.MethodHead
+	if head || len(r.Body) > mostCounted {
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(r.Body))}
+	}
+	w.WriteHeader(status)
+	if !head {
 		// An error is that the client left, which is its own affair.
-		_, _ = w.Write(body)
+		_, _ = w.Write(r.Body)
 	}
 }
+
+// mostCounted is how long a body may be whose length net/http sets itself, which costs less than a field. It does that for 2,048 bytes.
+const mostCounted = 2000
 
 // rejection appends a body to dst. What a machine is told, it is also told by whose limits.
 func rejection(p problem, violated []string, t mediaType, dst []byte) (contentType string, body []byte) {
 	switch t {
 	case plainText:
-		return "text/plain; charset=utf-8", fmt.Appendf(dst, "%s\n\n%s\n", heading(p), p.Detail)
+		return "text/plain; charset=utf-8", fmt.Appendf(dst, "%s\n\n%s\n", heading(p), string(p.Detail))
 	case htmlText:
-		title, text := html.EscapeString(heading(p)), html.EscapeString(p.Detail)
+		title, text := html.EscapeString(heading(p)), html.EscapeString(string(p.Detail))
 		return "text/html; charset=utf-8", fmt.Appendf(dst,
 			"<!doctype html>\n<html lang=\"en\">\n<title>%s</title>\n<h1>%s</h1>\n<p>%s</p>\n</html>\n", title, title, text)
 	default:
@@ -136,7 +141,7 @@ func (p *problem) appendJSON(b []byte, violated []string) []byte {
 }
 
 // appendText appends a JSON string. Names in a configuration, and what is said of them, are printable ASCII.
-func appendText(b []byte, text string) []byte {
+func appendText[T string | []byte](b []byte, text T) []byte {
 	start, written := len(b), 0
 	b = append(b, '"')
 	for i := range len(text) {
@@ -145,7 +150,7 @@ func appendText(b []byte, text string) []byte {
 			b = append(append(b, text[written:i]...), '\\')
 			written = i
 		case c < ' ' || c > '~' || c == '\\' || c == '<' || c == '>' || c == '&':
-			quoted, err := json.Marshal(text)
+			quoted, err := json.Marshal(string(text))
 			if err != nil { // not of a string
 				quoted = []byte(`""`)
 			}

@@ -18,8 +18,8 @@ type object struct {
 func TestProblemIsWrittenAsByJSON(t *testing.T) {
 	for _, text := range []string{"", "perip", `a "quoted" name`, `back\slash`, "<b>&amp;", "ü\x00\n", "\xff", "\u2028", "~ !"} {
 		for _, violated := range [][]string{{}, {text}, {"one", text, "two"}} {
-			p := problem{Type: "type", Title: "The title", Status: 429, Detail: text + "d"}
-			want, err := json.Marshal(object{p.Type, p.Title, p.Status, p.Detail, violated})
+			p := problem{Type: "type", Title: "The title", Status: 429, Detail: []byte(text + "d")}
+			want, err := json.Marshal(object{p.Type, p.Title, p.Status, string(p.Detail), violated})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/limit"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
@@ -20,8 +21,13 @@ func rejected(method, accept string, d *ruleset.Decision) *httptest.ResponseReco
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, "/", nil)
 	r.Header.Set("Accept", accept)
-	new(rejecter).reject(w, r, d)
+	reject(w, r, d)
 	return w
+}
+
+// reject answers by middleware that refuses.
+func reject(w http.ResponseWriter, r *http.Request, d *ruleset.Decision) {
+	New(&decided{decision: d}, Options{Headers: config.HeadersOff})(http.NotFoundHandler()).ServeHTTP(w, r)
 }
 
 func TestProblem(t *testing.T) {
@@ -82,8 +88,9 @@ func TestBodies(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			want := http.Header{
+				"Cache-Control":          {"no-store"},
 				"Content-Type":           {c.contentType},
-				"Content-Length":         {strconv.Itoa(len(c.body))},
+				"Retry-After":            {"1"},
 				"X-Content-Type-Options": {"nosniff"},
 			}
 			if diff := cmp.Diff(want, w.Header()); diff != "" {
@@ -93,10 +100,38 @@ func TestBodies(t *testing.T) {
 			if head.Body.Len() != 0 {
 				t.Errorf("HEAD has the body %q", head.Body)
 			}
+			want.Set("Content-Length", strconv.Itoa(len(c.body)))
 			if diff := cmp.Diff(want, head.Header()); diff != "" {
 				t.Errorf("HEAD (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Clients are told how long a body is, whoever says so.
+func TestLengthOfABody(t *testing.T) {
+	for _, n := range []int{5, mostCounted - 100, mostCounted - 1, mostCounted, mostCounted + 1, 10_000} {
+		d := refusal(time.Second, applied(strings.Repeat("a", n), refuses(time.Second)))
+		s := httptest.NewServer(New(&decided{decision: d}, Options{Headers: config.HeadersOff})(http.NotFoundHandler()))
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			for _, accept := range []string{"", "text/plain"} {
+				want := rejected(http.MethodGet, accept, d).Body.Len()
+				r, err := http.NewRequestWithContext(t.Context(), method, s.URL, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Accept", accept)
+				res, err := s.Client().Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.ContentLength != int64(want) {
+					t.Errorf("%s, %q, a name of %d bytes: length %d, want %d", method, accept, n, res.ContentLength, want)
+				}
+			}
+		}
+		s.Close()
 	}
 }
 

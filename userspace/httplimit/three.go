@@ -5,14 +5,17 @@ import "github.com/headgate/headgate/userspace/ruleset"
 // three is one of the older families: the canonical names of three fields about one limit.
 type three struct{ limit, remaining, reset string }
 
-func (f *fields) three(text []byte, d *ruleset.Decision, t three) []byte {
+func (r *Response) three(d *ruleset.Decision, t three) {
 	a := Strictest(d)
 	if a == nil {
-		return text
+		return
 	}
-	text = f.end(t.limit, appendInteger(text, a.Result.Limit))
-	text = f.end(t.remaining, appendInteger(text, a.Result.Remaining))
-	return f.end(t.reset, appendInteger(text, moreAfter(d, a)))
+	r.text = appendInteger(r.text, a.Result.Limit)
+	r.end(t.limit)
+	r.text = appendInteger(r.text, a.Result.Remaining)
+	r.end(t.remaining)
+	r.text = appendInteger(r.text, moreAfter(d, a))
+	r.end(t.reset)
 }
 
 // Strictest returns the limit that leaves least, of equal ones that which takes longer to leave more; nil if no

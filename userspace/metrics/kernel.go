@@ -17,7 +17,9 @@ type Interface struct {
 	Name     string
 	Mode     string // native, generic, or empty if it is not attached
 	Attached bool
-	Missing  bool // there is no interface of the name
+	Missing  bool // there is no interface of the name, or it has come just now
+	// Problem is why it is not attached to, where it should be; empty if nothing is known against it.
+	Problem string
 }
 
 // Reason is what was decided for one reason.

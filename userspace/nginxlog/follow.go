@@ -64,8 +64,8 @@ const (
 
 // Follow calls found for each offence in the log at path until ctx ends, as `tail -F` follows it: the file need not be
 // there yet, nor its directory, and may be renamed, removed, cut or replaced. What nginx writes to one that was renamed is
-// read for 10 seconds more after there is a new one. It begins at the end of a file that is there, and at the beginning of others. found
-// is called by one goroutine.
+// read for 10 seconds more after there is a new one. It begins at the end of a file that is there, or
+// that could not be opened for longer than that, and at the beginning of others. found is called by one goroutine.
 //
 // It returns nil when ctx ends, and an error only for an empty path.
 func Follow(ctx context.Context, path string, o Options, found func(Offence)) error {

@@ -2,6 +2,8 @@ package ruleset_test
 
 import (
 	"testing"
+
+	"github.com/headgate/headgate/userspace/ruleset"
 )
 
 // What is prepared changes nothing until it is committed, and then has what keys owe at that moment.
@@ -22,13 +24,18 @@ func TestPreparedRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "burst of 5", passes(l, get("/"), 9, start), 2)
+	equal(t, "configured still", burstOf(l), 4)
 	next.Commit(start)
 	next.Drop()
+	equal(t, "configured", burstOf(l), 9)
 	equal(t, "burst of 10", passes(l, get("/"), 9, start), 5)
 	equal(t, "requests", l.Counters().Requests, 21)
 	replace(t, l, of("10"))
 	equal(t, "burst of 11", passes(l, get("/"), 9, start), 1)
 }
+
+// burstOf returns the burst of the only limit that is configured.
+func burstOf(l *ruleset.Live) uint64 { return l.Config().Rules[0].Limits[0].Burst }
 
 // Who replaces rules waits for those that are prepared, so that none are made of rules that are no longer in force.
 func TestReplaceWaitsForPrepared(t *testing.T) {

@@ -2,7 +2,6 @@ package envoy
 
 import (
 	"context"
-	"net/http"
 	"strings"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
@@ -50,9 +49,8 @@ func (c *check) answer(d *ruleset.Decision, o *httplimit.Options) written {
 	if !d.Allowed {
 		return c.refusing(d, o)
 	}
-	h := c.response.empty()
-	httplimit.Fields(h, d, *o)
-	return passing(h)
+	c.response.Tell(d, o)
+	return passing(&c.response)
 }
 
 // roomPassing and roomRefusing are how much most answers need.
@@ -62,24 +60,22 @@ const (
 )
 
 // passing returns the answer to a request that passes, with fields for its response.
-func passing(h http.Header) written {
+func passing(r *httplimit.Response) written {
 	b := make(written, 0, roomPassing)
 	b = appendCode(b, 1, codes.OK)
 	b, at := begin(b, 3)
-	b = appendOptions(b, 6, h, true)
+	b = appendOptions(b, 6, r, true)
 	return end(b, at)
 }
 
 // refusing returns the answer to one that is refused.
 func (c *check) refusing(d *ruleset.Decision, o *httplimit.Options) written {
-	h, accept := c.response.empty(), strings.Join(c.asked.Header["Accept"], ",")
-	code, body := httplimit.Answer(h, c.body[:0], d, accept, *o)
-	c.body = body
+	c.response.Refuse(d, strings.Join(c.asked.Header["Accept"], ","), o)
 	b := make(written, 0, roomRefusing)
 	b = appendCode(b, 1, codes.ResourceExhausted)
 	b, at := begin(b, 2)
-	b = appendCode(b, 1, code)
-	b = appendOptions(b, 2, h, false)
-	b = appendString(b, 3, body)
+	b = appendCode(b, 1, d.Status)
+	b = appendOptions(b, 2, &c.response, false)
+	b = appendString(b, 3, c.response.Body)
 	return end(b, at)
 }

@@ -44,9 +44,9 @@ func TestCheck(t *testing.T) {
 		HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{
 			Status: &typev3.HttpStatus{Code: 503},
 			Headers: []*corev3.HeaderValueOption{
-				option("Cache-Control", "no-store", set), option("Content-Type", "text/plain; charset=utf-8", set),
+				option("Cache-Control", "no-store", set), option("Retry-After", "60", set),
 				option("Ratelimit", `"perip";r=0;t=60`, set), option("Ratelimit-Policy", `"perip";q=1;w=60`, set),
-				option("Retry-After", "60", set), option("X-Content-Type-Options", "nosniff", set),
+				option("Content-Type", "text/plain; charset=utf-8", set), option("X-Content-Type-Options", "nosniff", set),
 			},
 			Body: "503 Service Unavailable\n\nLimit \"perip\" is used up. Try again in 60 seconds.\n",
 		}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/headgate/headgate/userspace/clientip"
+	"github.com/headgate/headgate/userspace/httplimit"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
@@ -17,8 +18,7 @@ type check struct {
 
 	fields   fields
 	asked    ruleset.Request
-	response fields
-	body     []byte
+	response httplimit.Response
 }
 
 // request returns the request, as net/http would have read it; nil if none is described.
@@ -104,11 +104,11 @@ func (c *check) list(f field) error {
 	return err
 }
 
-// reset forgets the request, and reports whether the memory is worth to be kept.
+// reset forgets the request, and reports whether the memory is worth keeping.
 func (c *check) reset() bool {
-	kept := max(len(c.mapped), len(c.listed)) <= keptFields && c.fields.reset() && c.response.reset()
+	kept := max(len(c.mapped), len(c.listed)) <= keptFields && c.fields.reset()
 	clear(c.mapped)
 	clear(c.listed)
-	*c = check{mapped: c.mapped[:0], listed: c.listed[:0], fields: c.fields, response: c.response, body: c.body}
+	*c = check{mapped: c.mapped[:0], listed: c.listed[:0], fields: c.fields, response: c.response}
 	return kept
 }

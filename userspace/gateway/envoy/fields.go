@@ -23,9 +23,9 @@ func (f *fields) empty() http.Header {
 	return f.header
 }
 
-// reset forgets the fields, and reports whether the memory is worth to be kept.
+// reset forgets the fields, and reports whether the memory is worth keeping.
 func (f *fields) reset() bool {
-	if len(f.header) > keptFields || cap(f.values) > keptFields {
+	if len(f.header) > keptFields || len(f.values) > keptFields {
 		return false
 	}
 	clear(f.header)

@@ -20,8 +20,7 @@ type limits struct {
 
 	questions []question
 	numbers   []int // room for those of a question's descriptors, of which most have one
-	response  fields
-	body      []byte
+	response  httplimit.Response
 }
 
 // description is a descriptor of a RateLimitRequest.
@@ -90,36 +89,41 @@ func (l *limits) hitsOf(d *description) uint64 {
 // answer returns the answer that says what was decided: a RateLimitResponse.
 func (l *limits) answer(asked []question, o *httplimit.Options) written {
 	if len(asked) > 1 {
-		// Of the older families only the fields that are set last stay: those of the request that leaves least.
+		// Of the older families only the fields of the last are told: of the request that leaves least.
 		slices.SortStableFunc(asked, func(p, q question) int { return cmp.Compare(leaves(&q), leaves(&p)) })
 	}
-	h := l.response.empty()
+	l.tell(asked)
 	for i := range asked {
-		q := &asked[i]
-		for _, number := range q.of {
-			l.descriptors[number].told = q
-		}
-		if !q.decision.Allowed {
+		if q := &asked[i]; !q.decision.Allowed {
 			return l.refusing(q, o)
 		}
-		httplimit.Fields(h, q.decision, *o)
 	}
 	b := make(written, 0, roomPassing)
 	b = l.appendStatuses(b, ratelimitv3.RateLimitResponse_OK)
-	return appendValues(b, 3, h)
+	for i := range asked {
+		l.response.Tell(asked[i].decision, o)
+		b = appendValues(b, 3, &l.response, i < len(asked)-1)
+	}
+	return b
+}
+
+// tell gives each descriptor the question that it is of.
+func (l *limits) tell(asked []question) {
+	for i := range asked {
+		for _, number := range asked[i].of {
+			l.descriptors[number].told = &asked[i]
+		}
+	}
 }
 
 // refusing returns the answer to a request that is refused, with the proxy's fields and body, but for the status, which is Envoy's.
 func (l *limits) refusing(q *question, o *httplimit.Options) written {
 	q.decision.Status = http.StatusTooManyRequests
-	h, accept := l.response.empty(), strings.Join(q.Header["Accept"], ",")
-	clear(h) // those of requests that would pass
-	_, body := httplimit.Answer(h, l.body[:0], q.decision, accept, *o)
-	l.body = body
+	l.response.Refuse(q.decision, strings.Join(q.Header["Accept"], ","), o)
 	b := make(written, 0, roomRefusing)
 	b = l.appendStatuses(b, ratelimitv3.RateLimitResponse_OVER_LIMIT)
-	b = appendValues(b, 3, h)
-	return appendString(b, 5, body)
+	b = appendValues(b, 3, &l.response, false)
+	return appendString(b, 5, l.response.Body)
 }
 
 // appendStatuses appends the code of all, and the statuses of the descriptors.
@@ -131,12 +135,12 @@ func (l *limits) appendStatuses(b []byte, overall ratelimitv3.RateLimitResponse_
 	return b
 }
 
-// reset forgets the request, and reports whether the memory is worth to be kept.
+// reset forgets the request, and reports whether the memory is worth keeping.
 func (l *limits) reset() bool {
-	kept := max(len(l.entries), len(l.descriptors)) <= keptFields && l.response.reset()
+	kept := max(len(l.entries), len(l.descriptors)) <= keptFields
 	clear(l.entries)
 	clear(l.descriptors)
 	clear(l.questions)
-	*l = limits{entries: l.entries[:0], descriptors: l.descriptors[:0], questions: l.questions[:0], numbers: l.numbers[:0], response: l.response, body: l.body}
+	*l = limits{entries: l.entries[:0], descriptors: l.descriptors[:0], questions: l.questions[:0], numbers: l.numbers[:0], response: l.response}
 	return kept
 }

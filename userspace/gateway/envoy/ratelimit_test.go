@@ -67,9 +67,9 @@ func TestRateLimit(t *testing.T) {
 	}, {
 		OverallCode: over, Statuses: shown(over),
 		ResponseHeadersToAdd: []*corev3.HeaderValue{
-			plainField("Cache-Control", "no-store"), plainField("Content-Type", "text/plain; charset=utf-8"),
+			plainField("Cache-Control", "no-store"), plainField("Retry-After", "60"),
 			plainField("Ratelimit", `"perip";r=0;t=60`), plainField("Ratelimit-Policy", `"perip";q=1;w=60`),
-			plainField("Retry-After", "60"), plainField("X-Content-Type-Options", "nosniff"),
+			plainField("Content-Type", "text/plain; charset=utf-8"), plainField("X-Content-Type-Options", "nosniff"),
 		},
 		RawBody: []byte("429 Too Many Requests\n\nLimit \"perip\" is used up. Try again in 60 seconds.\n"),
 	}} {
@@ -128,6 +128,41 @@ func TestStatusesOfSeveralRequests(t *testing.T) {
 	equal(t, "ann", out.GetStatuses()[1].GetCode(), over)
 	out = shouldRateLimit(t, c, limitRequest(descriptor("user", "bob")))
 	equal(t, "bob was not charged", out.GetOverallCode(), ok)
+}
+
+// Of several requests that pass, the lists of draft10 tell of all.
+func TestListsOfSeveralRequests(t *testing.T) {
+	c := serve(t, NewServer(rulesOf(t, "zones: {user: {key: \"header:user\", rate: 2r/h, algorithm: window}}\nrules: [{limits: [{zone: user}]}]"), quietly()))
+	shouldRateLimit(t, c, limitRequest(descriptor("user", "bob")))
+	out := shouldRateLimit(t, c, limitRequest(descriptor("user", "ann"), descriptor("user", "bob")))
+	equal(t, "overall", out.GetOverallCode(), ok)
+	equal(t, "states", value(out.GetResponseHeadersToAdd(), "Ratelimit"), `"user";r=1;t=3600|"user";r=0;t=3600`)
+	equal(t, "policies", value(out.GetResponseHeadersToAdd(), "Ratelimit-Policy"), `"user";q=2;w=3600|"user";q=2;w=3600`)
+}
+
+// A request that is refused only when it is charged, since the one before took what it needs, is answered by its own
+// fields; the one before it has the status that it got.
+func TestRefusedWhenCharged(t *testing.T) {
+	const section = `
+zones:
+  team: {key: "header:team", rate: 5r/h, algorithm: window}
+  user: {key: "header:user", rate: 3r/h, algorithm: window}
+rules: [{limits: [{zone: team}, {zone: user}]}]
+`
+	c := serve(t, NewServer(rulesOf(t, section), quietly()))
+	out := shouldRateLimit(t, c, limitRequest(hits(3, "team", "t", "user", "ann"), hits(3, "team", "t", "user", "bob")))
+	equal(t, "overall", out.GetOverallCode(), over)
+	for i, want := range []struct {
+		code ratelimitv3.RateLimitResponse_Code
+		zone string
+		left uint32
+	}{{ok, "user", 0}, {over, "team", 2}} {
+		s := out.GetStatuses()[i]
+		equal(t, "code", s.GetCode(), want.code)
+		equal(t, "limit", s.GetCurrentLimit().GetName(), want.zone)
+		equal(t, "remaining", s.GetLimitRemaining(), want.left)
+	}
+	equal(t, "policies", value(out.GetResponseHeadersToAdd(), "Ratelimit-Policy"), `"team";q=5;w=3600, "user";q=3;w=3600`)
 }
 
 func value(fields []*corev3.HeaderValue, name string) string {

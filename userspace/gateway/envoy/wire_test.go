@@ -252,25 +252,21 @@ func FuzzAppend(f *testing.F) {
 		for _, s := range []*string{&name, &value, &second} {
 			*s = strings.ToValidUTF8(*s, "?")
 		}
-		h := http.Header{name: {value, second}, "Other": {second}}
-		set, add := corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD
-		if isList(name) {
-			add = corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD
-		}
-		want := &authv3.DeniedHttpResponse{Body: value}
+		const add = corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD // 0, which is not written
+		const set = corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD
+		want := &authv3.DeniedHttpResponse{Body: value, Headers: []*corev3.HeaderValueOption{option(name, value, add), option("Other", second, set)}}
 		limited := &ratelimitv3.RateLimitResponse{RawBody: []byte(value)}
-		for _, name := range slices.Sorted(maps.Keys(h)) {
-			o := option(name, strings.Join(h[name], ", "), set)
-			if isList(name) {
-				o.AppendAction = add
-			}
-			want.Headers = append(want.Headers, o)
-			limited.ResponseHeadersToAdd = append(limited.ResponseHeadersToAdd, o.Header)
+		denied, at := begin(nil, 2)
+		var plain []byte
+		for _, o := range want.Headers {
+			text := []byte(o.GetHeader().GetValue())
+			denied = appendOption(denied, 2, o.GetHeader().GetKey(), text, o.GetAppendAction())
+			plain = appendValue(plain, 3, o.GetHeader().GetKey(), text)
+			limited.ResponseHeadersToAdd = append(limited.ResponseHeadersToAdd, o.GetHeader())
 		}
-		written, at := begin(nil, 2)
-		written = end(appendString(appendOptions(written, 2, h, true), 3, value), at)
-		sameMessage(t, written, &authv3.CheckResponse{HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: want}})
-		sameMessage(t, appendString(appendValues(nil, 3, h), 5, value), limited)
+		denied = end(appendString(denied, 3, value), at)
+		sameMessage(t, denied, &authv3.CheckResponse{HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: want}})
+		sameMessage(t, appendString(plain, 5, value), limited)
 		sameMessage(t, appendVarint(nil, 1, number), wrapperspb.UInt64(number))
 	})
 }

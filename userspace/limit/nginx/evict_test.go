@@ -132,9 +132,11 @@ func TestMoreRoom(t *testing.T) {
 	}
 	take(0, 4)
 	z.Forget("1") // a free node is in no bucket
-	z.SetMaxKeys(keys)
+	z.SetMaxKeys(keys / 2)
+	take(0, keys/2)
+	z.SetMaxKeys(keys) // by now so many that some share a bucket
 	take(0, keys)
-	if c, want := z.Counters(), (keyed.Counters{Keys: keys, Allowed: keys + 4}); c != want {
+	if c, want := z.Counters(), (keyed.Counters{Keys: keys, Allowed: keys + keys/2 + 4}); c != want {
 		t.Errorf("counters %+v, want %+v", c, want)
 	}
 	if most := nginx.LongestChain(z); most > 16 { // with a bucket for each, 8 is usual

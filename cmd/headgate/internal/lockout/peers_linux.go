@@ -125,7 +125,7 @@ func gatewaysOf(links []netlink.Link, to func(*net.IPNet) bool, what string) []P
 			continue
 		}
 		for _, hop := range hops(r) {
-			addr, ok := netip.AddrFromSlice(hop.Gw)
+			addr, ok := netip.AddrFromSlice(gatewayOf(hop))
 			if g := (gateway{addr.Unmap(), hop.LinkIndex}); ok && !seen[g] {
 				seen[g] = true
 				peers = append(peers, Peer{Addr: g.addr, What: what, Interfaces: arrivals(g.index, links)})
@@ -145,11 +145,19 @@ func isDefault(dst *net.IPNet) bool {
 
 func hops(r netlink.Route) []netlink.NexthopInfo {
 	if len(r.MultiPath) == 0 {
-		return []netlink.NexthopInfo{{LinkIndex: r.LinkIndex, Gw: r.Gw}}
+		return []netlink.NexthopInfo{{LinkIndex: r.LinkIndex, Gw: r.Gw, Via: r.Via}}
 	}
 	var hops []netlink.NexthopInfo
 	for _, hop := range r.MultiPath {
 		hops = append(hops, *hop)
 	}
 	return hops
+}
+
+// gatewayOf returns the address of a hop: one of IPv6 where a route of IPv4 goes by that. nil where there is none.
+func gatewayOf(hop netlink.NexthopInfo) net.IP {
+	if via, ok := hop.Via.(*netlink.Via); ok {
+		return via.Addr
+	}
+	return hop.Gw
 }

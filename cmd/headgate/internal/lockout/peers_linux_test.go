@@ -29,6 +29,15 @@ func TestHops(t *testing.T) {
 	if got := hops(two); len(got) != 2 || got[0].LinkIndex != 1 || got[1].LinkIndex != 2 {
 		t.Errorf("two hops: %v", got)
 	}
+	via := &netlink.Via{AddrFamily: netlink.FAMILY_V6, Addr: net.ParseIP("fe80::1")}
+	for _, r := range []netlink.Route{{Via: via}, {MultiPath: []*netlink.NexthopInfo{{Via: via}}}} {
+		if got := hops(r); len(got) != 1 || !gatewayOf(got[0]).Equal(via.Addr) {
+			t.Errorf("by IPv6: %v", got)
+		}
+	}
+	if got := gatewayOf(netlink.NexthopInfo{LinkIndex: 1}); got != nil {
+		t.Errorf("no gateway: %v", got)
+	}
 }
 
 func TestParent(t *testing.T) {

@@ -199,7 +199,7 @@ func TestSnapshot(t *testing.T) {
 	if diff := cmp.Diff(wantPolicies, k.Policies); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
 	}
-	if got := fmt.Sprint(k.Interfaces); got != "[{far0 native true false} {later0  false true}]" {
+	if got := fmt.Sprint(k.Interfaces); got != "[{far0 native true false } {later0  false true }]" {
 		t.Errorf("interfaces %s", got)
 	}
 	if k.Sources != 1 || k.MaxSources != 4096 || k.MemoryBytes == 0 {

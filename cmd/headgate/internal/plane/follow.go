@@ -16,6 +16,9 @@ import (
 // lookInterval is how often the interfaces are looked at, beside when the kernel tells of a change.
 const lookInterval = time.Second
 
+// removed is what is said where somebody has removed the instance: the agent has given up the right to make it anew.
+const removed = "the kernel's limiter was removed; restart the agent to have it again"
+
 // watched is what is known of an interface that the file names.
 type watched struct {
 	index    int    // 0 where there is none
@@ -127,7 +130,6 @@ func (w *watch) usable(err error) bool {
 		w.log.Error("the kernel's limiter cannot be looked at", "error", err)
 		return false
 	}
-	const removed = "the kernel's limiter was removed; restart the agent to have it again"
 	w.log.Error(removed)
 	w.publish(event.Detached, "", removed)
 	return false

@@ -124,7 +124,11 @@ func (p *Plane) Interfaces() (all []metrics.Interface, err error) {
 		return err
 	})
 	if errors.Is(err, loader.ErrNotLoaded) {
-		return p.interfacesOf(nil), nil // it was removed by hand
+		all = p.interfacesOf(nil)
+		for n := range all {
+			all[n].Problem = removed
+		}
+		return all, nil
 	}
 	return all, err
 }
@@ -144,9 +148,16 @@ func (p *Plane) interfacesOf(attachments []loader.Attachment) []metrics.Interfac
 		return all
 	}
 	for _, name := range p.applied.file.Interfaces {
-		if number := numberOf(name); number == 0 || !isAttached(attachments, number) {
-			all = append(all, metrics.Interface{Name: name, Missing: number == 0})
+		number := numberOf(name)
+		if number != 0 && isAttached(attachments, number) {
+			continue
 		}
+		link := p.applied.links[name]
+		i := metrics.Interface{Name: name, Missing: number == 0 || number != link.index}
+		if !i.Missing {
+			i.Problem = link.problem
+		}
+		all = append(all, i)
 	}
 	return all
 }

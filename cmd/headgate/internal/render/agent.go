@@ -57,21 +57,23 @@ func (a Agent) interfaces() string {
 	}
 	var all []string
 	for _, i := range a.Interfaces {
-		all = append(all, i.Name+interfaceState(i.State))
+		all = append(all, i.Name+interfaceState(i))
 	}
 	return strings.Join(all, ", ")
 }
 
-func interfaceState(state string) string {
-	switch state {
+func interfaceState(i admin.Interface) string {
+	switch i.State {
 	case admin.Attached:
 		return ""
 	case admin.Missing:
 		return " (missing, will be attached when it appears)"
 	case admin.Detached:
 		return " (detached by hand; headgate reload attaches it again)"
+	case admin.Failed:
+		return " (not attached: " + i.Error + ")"
 	default:
-		return " (" + state + ")"
+		return " (" + i.State + ")"
 	}
 }
 

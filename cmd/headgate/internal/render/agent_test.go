@@ -25,6 +25,9 @@ func agentViews(t *testing.T) map[string]render.View {
 	for n, state := range []string{admin.Missing, admin.Detached, admin.NotKnown} {
 		trouble.Interfaces = append(trouble.Interfaces, admin.Interface{Name: fmt.Sprintf("eth%d", n+1), State: state})
 	}
+	trouble.Interfaces = append(trouble.Interfaces, admin.Interface{
+		Name: "eth4", State: admin.Failed, Error: "blocking 192.0.2.0/24 would cut off 192.0.2.254, a default gateway",
+	})
 	trouble.NginxLogs = []admin.Log{{Path: "/var/log/nginx/error.log"}, {Path: "/var/log/other.log", Error: "open /var/log/other.log: permission denied"}}
 	trouble.Upstream[0].Health = admin.NotAsked
 	nothing := bare.Status()
