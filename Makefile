@@ -112,7 +112,8 @@ man: build ## Write the man pages to docs/man
 install: ## Install the program, man pages, completions and units below PREFIX (/usr/local), and files in /etc that are missing; builds only what is missing
 	@test -x $(BIN) || $(MAKE) build
 	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/headgate
-	install -d $(SHARE)/man/man8 $(UNITS) $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+	install -d $(SHARE)/man/man5 $(SHARE)/man/man8 $(UNITS) $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+	install -m 0644 docs/man/*.5 $(SHARE)/man/man5/
 	install -m 0644 docs/man/*.8 $(SHARE)/man/man8/
 	for unit in headgate.service headgate-attach.service headgate.socket; do \
 		sed 's|/usr/local/bin/headgate|$(PREFIX)/bin/headgate|' deploy/$$unit > $(UNITS)/$$unit && chmod 0644 $(UNITS)/$$unit; \
@@ -126,14 +127,14 @@ install: ## Install the program, man pages, completions and units below PREFIX (
 
 .PHONY: uninstall
 uninstall: ## Remove what install installed, but for files in /etc; detach first (deploy/README.md)
-	rm -f $(DESTDIR)$(PREFIX)/bin/headgate $(SHARE)/man/man8/headgate.8 $(SHARE)/man/man8/headgate-*.8
+	rm -f $(DESTDIR)$(PREFIX)/bin/headgate $(SHARE)/man/man5/headgate.yaml.5 $(SHARE)/man/man8/headgate.8 $(SHARE)/man/man8/headgate-*.8
 	rm -f $(UNITS)/headgate{,-attach}.service $(UNITS)/headgate.socket $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
 
 .PHONY: deb
 deb: ## Build the Debian package bin/headgate_VERSION_ARCH.deb
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(LINKED)" -o bin/deb/headgate ./cmd/headgate
 	rm -rf bin/*.deb bin/deb/man && mkdir -p bin/deb/man
-	for page in docs/man/*.8; do gzip -9nc $$page > bin/deb/man/$$(basename $$page).gz; done
+	for page in docs/man/*.[58]; do gzip -9nc $$page > bin/deb/man/$$(basename $$page).gz; done
 	gzip -9nc CHANGELOG.md > bin/deb/changelog.gz
 	for unit in headgate.service headgate-attach.service; do sed 's|/usr/local/bin/|/usr/bin/|' deploy/$$unit > bin/deb/$$unit; done
 	./bin/deb/headgate completion bash > bin/deb/headgate.bash

@@ -135,9 +135,17 @@ func fileSections() (all []manSection) {
 			all = append(all, manSection{title: title})
 		}
 		s := &all[len(all)-1]
-		s.items = append(s.items, manItem{name, plain(f.Meaning + ". Write " + f.Form + ". Without it: " + f.Default + ".")})
+		s.items = append(s.items, manItem{name, plain(f.Meaning + ". Write " + f.Form + ". " + without(f.Default) + ".")})
 	}
 	return all
+}
+
+// without returns what holds without a field.
+func without(standing string) string {
+	if rest, ok := strings.CutPrefix(standing, "required"); ok {
+		return "It is required" + rest
+	}
+	return "Without it: " + standing
 }
 
 // plain returns a text of Markdown without its marks of code.

@@ -11,18 +11,26 @@ import (
 
 // TestLinks checks that the files that documents link to are there.
 func TestLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
 	for _, path := range documents(t) {
-		for _, match := range link.FindAllStringSubmatch(prose(read(t, path)), -1) {
-			target := match[1]
-			if strings.Contains(target, "://") {
-				continue
-			}
+		for _, target := range links(read(t, path)) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(path), target)); err != nil {
 				t.Errorf("%s links to %s: %v", path, target, err)
 			}
 		}
 	}
+}
+
+// link is one of Markdown, to a file and perhaps a place in it.
+var link = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+
+// links returns the files that a document links to, as it names them.
+func links(text string) (targets []string) {
+	for _, match := range link.FindAllStringSubmatch(prose(text), -1) {
+		if !strings.Contains(match[1], "://") {
+			targets = append(targets, match[1])
+		}
+	}
+	return targets
 }
 
 // prose returns a document without its blocks.

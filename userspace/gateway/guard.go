@@ -130,8 +130,8 @@ func (g *guard) stalled() {
 	}
 }
 
-// end leaves deadlines for what net/http still does: it writes what it has buffered, which ends for a place when the connection is idle, and
-// reads on in a body that nobody has read.
+// end leaves deadlines for what net/http still does: it writes what it has buffered, until the connection is idle, and reads on in
+// a body that nobody has read.
 func (g *guard) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

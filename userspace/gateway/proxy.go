@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/seldom"
 )
@@ -103,11 +105,29 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, r, http.StatusBadRequest, "The request's target is neither a path nor a URL with a host.")
 		return
 	}
+	if !hasTokens(r) {
+		writeFailure(w, r, http.StatusBadRequest, "The request's method, or the name of a trailer field, is no token.")
+		return
+	}
 	p.inFlight.Add(1)
 	defer p.inFlight.Add(-1)
 	x := newExchange(r.Context(), w)
 	defer x.leave()
 	p.reverse.ServeHTTP(w, r.WithContext(x))
+}
+
+// hasTokens reports whether the names in r that net/http takes as they come can be sent. That they cannot would be found by the
+// transport, and would count as a failure of the server.
+func hasTokens(r *http.Request) bool {
+	if !httpguts.ValidHeaderFieldName(r.Method) { // a token too
+		return false
+	}
+	for name := range r.Trailer {
+		if !httpguts.ValidTrailerHeader(name) || !httpguts.ValidHeaderFieldName(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // rewrite makes the request that the server gets, but for which server that is.

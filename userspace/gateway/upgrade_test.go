@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A tunnel in which requests can come would get around all limits.
@@ -33,5 +34,24 @@ func TestNoUpgradeToHTTP(t *testing.T) {
 	g := do(t, client(t, &http.Transport{}), http.MethodGet, at+"/", "", "Connection", "Upgrade", "Upgrade", "h2c", "HTTP2-Settings", "AAMAAABkAAQAAP__")
 	if g.status != http.StatusOK || got.Get("Upgrade")+got.Get("HTTP2-Settings") != "" {
 		t.Errorf("status %d, the server is asked for %q with %q", g.status, got.Get("Upgrade"), got.Get("HTTP2-Settings"))
+	}
+}
+
+// What a client sends that cannot be passed on is no failure of the server: it would change the limits of others.
+func TestUnsendableIsNoFailure(t *testing.T) {
+	server := backend(t, func(http.ResponseWriter, *http.Request) {})
+	tests := map[string]func(*http.Request){
+		"method":        func(r *http.Request) { r.Method = "G T" }, // HTTP/2 takes any
+		"trailer":       func(r *http.Request) { r.Trailer = http.Header{"A b": nil} },
+		"empty trailer": func(r *http.Request) { r.Trailer = http.Header{"": nil} },
+	}
+	for name, spoil := range tests {
+		var seen []int
+		p := newTestProxy(t, upstream(server), ProxyOptions{Observe: func(status int, _ time.Duration) { seen = append(seen, status) }})
+		r := sent(http.MethodPost, "body")
+		spoil(r)
+		if g := answer(p, r); g.status != http.StatusBadRequest || len(seen) != 0 {
+			t.Errorf("%s: status %d, observed %v", name, g.status, seen)
+		}
 	}
 }

@@ -33,8 +33,8 @@ type Response struct {
 // mostFields is how many there are: Cache-Control, Retry-After, two about the body and three about a limit.
 const mostFields = 7
 
-// Tell makes r what Refuse does, but for the body and what is said of it; for requests that pass, which have none. The fields are those of
-// o.Headers, unless the request passes and o.OnlyRejected leaves them out, and in a refusal Retry-After and Cache-Control.
+// Tell makes r the fields of o.Headers, unless the request passes and o.OnlyRejected leaves them out, and of a refusal also
+// Retry-After and Cache-Control. It has no body, and nothing that is said of one. d is not kept.
 func (r *Response) Tell(d *ruleset.Decision, o *Options) {
 	r.clear()
 	if !d.Allowed {
@@ -60,7 +60,8 @@ func (r *Response) Fields() iter.Seq2[string, []byte] {
 	}
 }
 
-// IsList reports whether a field is one of draft10, which are lists: there may be several values, as middleware further out has its own limits.
+// IsList reports whether a field is one of draft10, which are lists: there may be several values, as middleware further out has
+// limits of its own.
 func IsList(name string) bool { return name == draft10Policy || name == draft10State }
 
 // refusal adds what a refusal tells beside the limits.
