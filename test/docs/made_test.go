@@ -18,10 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write into the documents what the program says now")
 
-// The documents that have made parts: that of HTTP limits, and that of the whole file.
+// The documents that have made parts: that of HTTP limits, that of the whole file, and what a bench has measured.
 const (
 	guide         = root + "/docs/http.md"
 	configuration = root + "/docs/configuration.md"
+	readme        = root + "/README.md"
 )
 
 // TestMadeParts checks the parts of documents that the program can say itself. Such a part is between the
@@ -30,6 +31,7 @@ func TestMadeParts(t *testing.T) {
 	made := map[string]map[string]string{
 		guide:         {"header families": headerFamilies(t)},
 		configuration: {},
+		readme:        goodputParts(t),
 	}
 	for _, section := range sections() {
 		document := configuration

@@ -16,7 +16,8 @@ type limits struct {
 	domain      string
 	hits        uint32
 	entries     []pair // of all descriptors
-	descriptors []description
+	descriptors []description // at most mostDescriptors
+	beyond      int           // descriptors that are too many, of which no more is known
 
 	questions []question
 	numbers   []int // room for those of a question's descriptors, of which most have one
@@ -49,6 +50,10 @@ func (l *limits) field(f field) error {
 }
 
 func (l *limits) descriptor(m message) error {
+	if len(l.descriptors) == mostDescriptors {
+		l.beyond++
+		return nil
+	}
 	d := description{from: len(l.entries)}
 	err := m.each(func(f field) error {
 		switch f.tag {

@@ -31,8 +31,7 @@ func (s *Server) shouldRateLimit(ctx context.Context, read func(any) error) (wri
 	if err := read(l); err != nil {
 		return nil, err
 	}
-	n := len(l.descriptors)
-	if n == 0 || n > mostDescriptors {
+	if n := len(l.descriptors) + l.beyond; n == 0 || n > mostDescriptors {
 		return nil, s.malformed(fmt.Sprintf("a rate limit request has %d descriptors; send 1 to %d", n, mostDescriptors))
 	}
 	var asked []question
