@@ -24,6 +24,24 @@ type watched struct {
 	index    int    // 0 where there is none
 	attached bool   // as far as the agent has to do with it
 	problem  string // why it could not be attached to
+
+	wait  time.Duration // after a problem, until it is tried again
+	retry time.Time     // when that is
+}
+
+// The time between two attempts to attach doubles while they fail. Each of them reads all routes.
+const (
+	leastRetry = time.Second
+	mostRetry  = 30 * time.Second
+)
+
+// failed returns what is known of an interface after an attempt to attach to it.
+func (was watched) failed(index int, problem string, now time.Time) watched {
+	wait := leastRetry
+	if was.problem != "" && was.index == index {
+		wait = min(2*was.wait, mostRetry)
+	}
+	return watched{index: index, problem: problem, wait: wait, retry: now.Add(wait)}
 }
 
 // Follow attaches again to interfaces of the last Apply that were deleted and made again, and to those that come later,
@@ -148,6 +166,8 @@ func (w *watch) lookAt(name string, was watched, attachments []loader.Attachment
 			w.publish(event.Detached, name, "the interface was deleted")
 		}
 		return watched{}
+	case there == was.index && was.problem != "" && w.options.Now().Before(was.retry):
+		return was
 	case there != was.index || was.problem != "":
 		return w.attach(name, was, there, file)
 	case was.attached:
@@ -158,7 +178,7 @@ func (w *watch) lookAt(name string, was watched, attachments []loader.Attachment
 	return watched{index: there}
 }
 
-// attach attaches to an interface that has come. What fails is tried at each look.
+// attach attaches to an interface that has come. What fails is tried again.
 func (w *watch) attach(name string, was watched, index int, file config.Kernel) watched {
 	begin := time.Now()
 	outdated := false
@@ -183,7 +203,7 @@ func (w *watch) attach(name string, was watched, index int, file config.Kernel) 
 		if was.problem != err.Error() {
 			w.log.Error("cannot attach to an interface that has come; trying again", "interface", name, "error", err)
 		}
-		return watched{index: index, problem: err.Error()}
+		return was.failed(index, err.Error(), w.options.Now())
 	}
 	if outdated {
 		return was

@@ -151,15 +151,23 @@ func TestAllInterfacesAreMissing(t *testing.T) {
 	}
 }
 
+// watch returns what looks at the interfaces, each time so much later that none waits to be tried again.
+func (l *lab) watch() (look func()) {
+	w := &watch{Plane: l.plane, tell: func(event.Event) {}}
+	var later time.Duration
+	l.plane.options.Now = func() time.Time { return time.Now().Add(later) }
+	return func() {
+		later += mostRetry
+		l.must(l.host.Do(func() error { w.look(); return nil }))
+	}
+}
+
 // What a start would refuse is refused to an interface that comes later too, until it is mended. What was forced where
 // the limiter is attached already does not matter.
 func TestLateInterfaceIsGuarded(t *testing.T) {
 	l := newLab(t)
 	l.apply(interfacesNamed(l.pair.Far.Name, "eth7"), rules(block("192.0.2.0/24")))
-	w := &watch{Plane: l.plane, tell: func(event.Event) {}}
-	look := func() {
-		l.must(l.host.Do(func() error { w.look(); return nil }))
-	}
+	look := l.watch()
 	eth7 := l.second("eth7").Far.Index
 	l.wantInterfaces("far0 native attached", "eth7  missing") // it is looked at within a second
 	l.peers = []lockout.Peer{
@@ -186,10 +194,7 @@ func TestLateInterfaceIsGuarded(t *testing.T) {
 func TestInterfaceIsTaken(t *testing.T) {
 	l := newLab(t)
 	l.apply(interfacesNamed(l.pair.Far.Name, "eth7"))
-	w := &watch{Plane: l.plane, tell: func(event.Event) {}}
-	look := func() {
-		l.must(l.host.Do(func() error { w.look(); return nil }))
-	}
+	look := l.watch()
 	l.second("eth7")
 	release := l.take("eth7")
 	look()

@@ -15,7 +15,8 @@ import (
 )
 
 // Enforce makes rules of origin handdown, all of them or none, in force when it returns. What a command or the file says
-// at the same prefix goes first, and so does an allow rule that has come since Protected was asked. It waits for a command that changes the instance, at most as long as Options says.
+// at the same prefix goes first, and so does an allow rule that has come since Protected was asked. It waits for a
+// command that changes the instance, at most as long as Options says.
 func (p *Plane) Enforce(rules []handdown.Rule) error {
 	return p.changed(func(i *loader.Instance) error {
 		config, err := i.Policies().InForce(bootTime())
