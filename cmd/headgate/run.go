@@ -106,7 +106,7 @@ func (p *runningPlane) Apply(k config.Kernel) error {
 func sinceGivenUp(err error, started *atomic.Bool) error {
 	if errors.Is(err, loader.ErrPrivilege) && started.Load() {
 		// What err advises is for processes that never had it.
-		return fmt.Errorf("%w: after its start the agent gave up what its first file did not need, such as the right to load the program: restart it",
+		return fmt.Errorf("%w: after its start the agent gave up what its first file did not need, such as the right to load the program: restart it, or attach by hand",
 			loader.ErrPrivilege)
 	}
 	return err

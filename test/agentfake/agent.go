@@ -158,6 +158,7 @@ func (a *Agent) Offenders(n int) ([]admin.Offender, error) {
 	all := []admin.Offender{
 		{Source: netip.MustParsePrefix("203.0.113.7/32"), Offences: 20, Strikes: 2, Origin: "http", Action: "block", ExpiresSeconds: 119.5},
 		{Source: netip.MustParsePrefix("2001:db8::/64"), Offences: 3, Origin: "nginx"},
+		{Source: netip.MustParsePrefix("10.0.0.9/32"), Offences: 20, Origin: "http", Spared: "private"},
 	}
 	return all[:min(n, len(all))], nil
 }

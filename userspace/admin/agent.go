@@ -193,6 +193,7 @@ type Offender struct {
 	Origin         string       `json:"origin,omitempty" doc:"who saw the last offence: http, nginx or report"`
 	Action         string       `json:"action,omitempty" doc:"of the kernel's rule in force; absent without one" enum:"block,limit"`
 	ExpiresSeconds float64      `json:"expires_seconds,omitempty" doc:"until that rule ends"`
+	Spared         string       `json:"spared,omitempty" doc:"why it was not handed down a short time ago"`
 }
 
 // Outcome is what became of a report.

@@ -207,6 +207,11 @@ func TestOffendersAreHandedDown(t *testing.T) {
 	if err != nil || len(offenders) != 1 || offenders[0].Source != want || offenders[0].Action != "block" {
 		t.Errorf("offenders are %+v, %v", offenders, err)
 	}
+	l.statuses(4, "X-Forwarded-For", "10.0.0.9")
+	eventually(t, "one that is spared", func() bool {
+		offenders, err := l.agent.Offenders(5)
+		return err == nil && len(offenders) == 2 && offenders[1].Spared == "private"
+	})
 }
 
 // What is forged by a client that no trusted proxy stands before hits nobody.

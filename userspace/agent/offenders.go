@@ -128,7 +128,7 @@ func (a *Agent) Offenders(n int) ([]admin.Offender, error) {
 	}
 	all := []admin.Offender{}
 	for _, o := range hand.Top(n) {
-		view := admin.Offender{Source: o.Source, Offences: o.Offences, Strikes: o.Strikes, Origin: string(o.Origin)}
+		view := admin.Offender{Source: o.Source, Offences: o.Offences, Strikes: o.Strikes, Origin: string(o.Origin), Spared: string(o.Spared)}
 		if o.Left > 0 {
 			view.Action, view.ExpiresSeconds = string(action), o.Left.Seconds()
 		}

@@ -37,7 +37,7 @@ func agentViews(t *testing.T) map[string]render.View {
 		t.Fatal(err)
 	}
 	keys[1].Rate, keys[1].Rule, keys[1].RetryAfterSeconds, keys[1].ResetSeconds = "", "", 0.0485, 3600
-	offenders, err := full.Offenders(2)
+	offenders, err := full.Offenders(3)
 	if err != nil {
 		t.Fatal(err)
 	}

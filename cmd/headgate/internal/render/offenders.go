@@ -23,12 +23,20 @@ func (os Offenders) Table(p *Page) {
 	var rows [][]string
 	for _, o := range os {
 		rows = append(rows, []string{
-			short(o.Source), strconv.Itoa(o.Offences), strconv.Itoa(o.Strikes), orDash(o.Origin), orDash(o.Action), soon(o.ExpiresSeconds),
+			short(o.Source), strconv.Itoa(o.Offences), strconv.Itoa(o.Strikes), orDash(o.Origin), ruleOf(o), soon(o.ExpiresSeconds),
 		})
 	}
 	p.Grid([]Column{
 		left("SOURCE"), right("OFFENCES"), right("HANDED DOWN"), left("SEEN BY"), left("RULE"), right("ENDS IN"),
 	}, rows)
+}
+
+// ruleOf says what rule an offender has, or why it has none.
+func ruleOf(o admin.Offender) string {
+	if o.Action == "" && o.Spared != "" {
+		return "spared: " + o.Spared
+	}
+	return orDash(o.Action)
 }
 
 // Reports are what became of reports, in their order.
