@@ -15,7 +15,7 @@ import (
 type limits struct {
 	domain      string
 	hits        uint32
-	entries     []pair // of all descriptors
+	entries     []pair        // of all descriptors
 	descriptors []description // at most mostDescriptors
 	beyond      int           // descriptors that are too many, of which no more is known
 
