@@ -46,7 +46,7 @@ func TestAgentInstall(t *testing.T) {
 		"opt/hg/share/bash-completion/completions/headgate":            "-rw-r--r--",
 		"opt/hg/share/fish/vendor_completions.d/headgate.fish":         "-rw-r--r--",
 		"opt/hg/share/zsh/site-functions/_headgate":                    "-rw-r--r--",
-		"opt/hg/share/man/man5/headgate.yaml.5":                       "-rw-r--r--",
+		"opt/hg/share/man/man5/headgate.yaml.5":                        "-rw-r--r--",
 		"opt/hg/share/man/man8/" + "headgate*.8, as in docs/man, each": "-rw-r--r--",
 	}
 	if diff := cmp.Diff(want, installed(t, dir)); diff != "" {
