@@ -1,31 +1,16 @@
 package e2e_test
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"testing"
+
+	buffer "github.com/headgate/headgate/test/transcript"
 )
 
 // transcript collects what a process writes, while it runs.
-type transcript struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *transcript) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *transcript) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
+type transcript struct{ buffer.Buffer }
 
 // await waits until the process has written a text.
 func (s *transcript) await(tb testing.TB, text string) {

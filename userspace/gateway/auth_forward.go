@@ -61,7 +61,7 @@ func refuseForward(o httplimit.Options) func(http.ResponseWriter, *http.Request,
 		var answer httplimit.Response
 		answer.Refuse(d, strings.Join(r.Header["Accept"], ","), &o)
 		h := w.Header()
-		for name, value := range answer.Fields() {
+		for name, value := range answer.Fields() { // those that the middleware has set are the same
 			h.Set(name, string(value))
 		}
 		h.Set("Content-Length", strconv.Itoa(len(answer.Body)))

@@ -3,6 +3,8 @@ package ruleset
 import (
 	"strings"
 	"unsafe"
+
+	"github.com/headgate/headgate/userspace/percent"
 )
 
 // header returns the first value of a header field that is not empty. name is canonical.
@@ -81,7 +83,7 @@ func query(rawQuery, name string, buf []byte) (string, []byte) {
 // isArgument reports whether net/url takes s for an argument.
 func isArgument(s string) bool {
 	for i := range len(s) {
-		if s[i] == ';' || s[i] == '%' && (len(s) < i+3 || hexDigit(s[i+1]) < 0 || hexDigit(s[i+2]) < 0) {
+		if _, n := percent.Decode(s[i:]); s[i] == ';' || s[i] == '%' && n == 1 {
 			return false
 		}
 	}
@@ -119,27 +121,10 @@ func decoded(s string, buf []byte) (string, []byte) {
 // unescape returns the first byte of what s stands for, and by how many of s it is
 // written. s is not empty.
 func unescape(s string) (byte, int) {
-	switch {
-	case s[0] == '+':
+	if s[0] == '+' {
 		return ' ', 1
-	case s[0] == '%' && len(s) > 2:
-		high, low := hexDigit(s[1]), hexDigit(s[2])
-		if high >= 0 && low >= 0 {
-			return byte(high<<4 | low), 3
-		}
 	}
-	return s[0], 1
-}
-
-// hexDigit returns the value of c, -1 if it is no digit.
-func hexDigit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
+	return percent.Decode(s)
 }
 
 // text returns a view of b, which must not be changed while it is used.

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/headgate/headgate/userspace/percent"
 )
 
 // fields are header fields that are being collected. Their memory is used again.
@@ -98,32 +100,9 @@ func splitTarget(target string) (path, rawQuery string) {
 	}
 	var b strings.Builder
 	for path != "" {
-		c, n := decode(path)
+		c, n := percent.Decode(path)
 		b.WriteByte(c)
 		path = path[n:]
 	}
 	return b.String(), rawQuery
-}
-
-// decode returns the first byte of what s stands for, and by how many of s it is written. s is not empty.
-func decode(s string) (byte, int) {
-	if s[0] != '%' || len(s) < 3 {
-		return s[0], 1
-	}
-	high, low := digit(s[1]), digit(s[2])
-	if high < 0 || low < 0 {
-		return s[0], 1
-	}
-	return byte(high<<4 | low), 3
-}
-
-// digit returns the value of a hexadecimal digit, -1 if c is none.
-func digit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }

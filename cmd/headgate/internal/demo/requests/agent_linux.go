@@ -69,7 +69,7 @@ func (a *act) logged(ctx context.Context, with string) ([]byte, error) {
 			return nil, ctx.Err()
 		}
 	}
-	return nil, fmt.Errorf("the agent's log has no line with %q within %v:\n%s", with, patience, a.agent.log.bytes())
+	return nil, fmt.Errorf("the agent's log has no line with %q within %v:\n%s", with, patience, &a.agent.log)
 }
 
 // run runs a command of headgate as an operator does, and returns what it prints.

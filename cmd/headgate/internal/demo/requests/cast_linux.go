@@ -159,7 +159,7 @@ func (a *act) performUntilCut(ctx context.Context, records []*record) error {
 		return records[flooder].knocks > 0 || stage.BootTime() > deadline
 	})
 	if err == nil && records[flooder].knocks == 0 {
-		err = fmt.Errorf("%w within %v: %s", errSpared, patience, a.agent.log.bytes())
+		err = fmt.Errorf("%w within %v: %s", errSpared, patience, &a.agent.log)
 	}
 	return err
 }

@@ -168,7 +168,7 @@ func (a *act) endAgent() error {
 		return err
 	}
 	if err := a.agent.end(); err != nil {
-		return fmt.Errorf("end the agent: %w: %s", err, a.agent.log.bytes())
+		return fmt.Errorf("end the agent: %w: %s", err, &a.agent.log)
 	}
 	state := a.agent.cmd.ProcessState
 	account := state.UserTime() + state.SystemTime()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/test/netlab"
+	"github.com/headgate/headgate/test/transcript"
 )
 
 // leaveTime is how long a process may take to end when it is told to.
@@ -83,7 +85,7 @@ func (p *process) order(format string, args ...any) error {
 
 // failed is the error of a process that ended although it should not.
 func (p *process) failed() error {
-	return fmt.Errorf("headgate %s has ended: %s", p.cmd.Args[1], bytes.TrimSpace(p.log.bytes()))
+	return fmt.Errorf("headgate %s has ended: %s", p.cmd.Args[1], strings.TrimSpace(p.log.String()))
 }
 
 // end asks the process to end, and waits for it.
@@ -114,27 +116,11 @@ func (p *process) wait() error {
 }
 
 // journal collects what a process writes. It may be read meanwhile.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-func (j *journal) bytes() []byte {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return bytes.Clone(j.text.Bytes())
-}
+type journal struct{ transcript.Buffer }
 
 // line returns the first line with a text, if it is whole.
 func (j *journal) line(with string) (line []byte, ok bool) {
-	for line := range bytes.Lines(j.bytes()) {
+	for line := range bytes.Lines([]byte(j.String())) {
 		if bytes.Contains(line, []byte(with)) && bytes.HasSuffix(line, []byte("\n")) {
 			return line, true
 		}
