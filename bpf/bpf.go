@@ -25,6 +25,10 @@ type (
 	Gcra = kernelGcra
 	// Global is what all CPUs read and only userspace writes.
 	Global = kernelGlobal
+	// HeatCell is the state of a source in the heat tier.
+	HeatCell = kernelHeatCell
+	// HeatLine is a cache line of them.
+	HeatLine = kernelHeatLine
 	// Limit is a limit in both dimensions.
 	Limit = kernelLimit
 	// Loss is what one source lost on one CPU.
@@ -88,9 +92,9 @@ const (
 
 // Overflow modes: what becomes of a packet whose source cannot be tracked.
 const (
-	OverflowPass   = kernelOverflowOVERFLOW_PASS
-	OverflowDrop   = kernelOverflowOVERFLOW_DROP
-	OverflowShared = kernelOverflowOVERFLOW_SHARED
+	OverflowEstimate = kernelOverflowOVERFLOW_ESTIMATE
+	OverflowPass     = kernelOverflowOVERFLOW_PASS
+	OverflowDrop     = kernelOverflowOVERFLOW_DROP
 )
 
 // Indices of the dimensions of a limit.
@@ -121,6 +125,9 @@ const (
 	RecentBits   = 24
 	RecentFull   = 1 << 16
 
+	HeatShift = 17
+	HeatCells = len(HeatLine{}.Cell)
+
 	PolicyIDBits   = 16
 	BucketKeyShort = 12 // bytes
 
@@ -143,6 +150,7 @@ const (
 	MapCounters      = kernelMapCpuCounters
 	MapEvents        = kernelMapEvents
 	MapGlobals       = kernelMapGlobals
+	MapHeat          = kernelMapHeatLines
 	MapLosses        = kernelMapLosses
 	MapLossNumbers   = kernelMapLossNumbers
 	MapRules4        = kernelMapRules4
@@ -150,10 +158,25 @@ const (
 	MapSharedBuckets = kernelMapSharedBuckets
 )
 
-// Names of the programs in the object, and of the two variables that freeze the clock in tests.
+// Credits of a CPU for inserts of buckets.
+const (
+	CreditCold = kernelCreditCREDIT_COLD
+	CreditHot  = kernelCreditCREDIT_HOT
+	CreditLen  = kernelCreditCREDIT_LEN
+)
+
+// Names of the programs in the object, of the variables that are set before it is loaded, and of the
+// two that freeze the clock in tests.
 const (
 	Program      = kernelProgXdpRatelimit
 	ProgramFrags = kernelProgXdpRatelimitFrags
+
+	VarCreditBurst = kernelVarCreditBurst
+	VarCreditCost  = kernelVarCreditCost
+	VarHeatMask    = kernelVarHeatMask
+	VarSalt        = kernelVarHashSalt
+	VarTick        = kernelVarTickNs
+	VarTickFirst   = kernelVarTickFirst
 
 	VarClockFrozen = kernelVarClockFrozen
 	VarClockNow    = kernelVarClockNow
@@ -162,8 +185,8 @@ const (
 // PinnedMaps returns the names of the maps that outlive a program.
 func PinnedMaps() []string {
 	return []string{
-		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapLosses,
-		MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets,
+		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapHeat,
+		MapLosses, MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets,
 	}
 }
 

@@ -22,6 +22,8 @@ const enum verdict *verdict_type __attribute__((unused));
 const enum reason *reason_type __attribute__((unused));
 const enum action *action_type __attribute__((unused));
 const enum dimension *dimension_type __attribute__((unused));
+const enum credit *credit_type __attribute__((unused));
+const enum overflow *overflow_type __attribute__((unused));
 const enum family *family_type __attribute__((unused));
 const struct event *event_type __attribute__((unused));
 const struct config *config_type __attribute__((unused));
@@ -48,11 +50,11 @@ __noinline int is_on_trial(const struct config *config, __u32 ifindex)
  * The configuration in force. What `attach --try` set ends here, by the clock, even where every
  * process that watched over it is dead. NULL says to leave the packet alone.
  */
-static __always_inline const struct config *config_in_force(__u64 now, __u32 ifindex)
+static __always_inline const struct config *config_in_force(struct walk *walk, __u32 ifindex)
 {
 	const struct config *config = config_at(CONFIG_CURRENT);
 
-	if (!config || now < config->valid_until)
+	if (!config || config->valid_until == FOREVER || now_of(walk) < config->valid_until)
 		return config;
 	return is_on_trial(config, ifindex) ? NULL : config_at(CONFIG_FALLBACK);
 }
@@ -104,8 +106,8 @@ static __always_inline struct decision decide_frame(struct xdp_md *ctx, __u32 fr
 
 static __always_inline int ratelimit(struct xdp_md *ctx, __u32 frame)
 {
-	struct walk walk = {.now = clock_read()};
-	const struct config *config = config_in_force(walk.now, ctx->ingress_ifindex);
+	struct walk walk = {};
+	const struct config *config = config_in_force(&walk, ctx->ingress_ifindex);
 	struct decision decision;
 	struct counters *counters;
 	__u32 zero = 0;
@@ -114,7 +116,6 @@ static __always_inline int ratelimit(struct xdp_md *ctx, __u32 frame)
 	if (!config || !counters)
 		return XDP_PASS;
 
-	walk.overflow = config->overflow;
 	decision = decide_frame(ctx, frame, &walk, config, counters);
 	count_total(counters, decision.verdict, decision.reason, walk.packet.length);
 	if (decision.verdict != VERDICT_PASS)

@@ -45,7 +45,6 @@ type kernelConfig struct {
 	EventInterval   uint64
 	Mask4           uint32
 	Mask6           [4]uint32
-	Overflow        kernelOverflow
 	Flags           uint32
 	NextPolicyId    uint16
 	Prefix4         uint8
@@ -53,7 +52,6 @@ type kernelConfig struct {
 	Enforced        uint32
 	PolicyCount     uint32
 	OnlyDefault     uint32
-	_               [4]byte
 	Policies        [8]kernelPolicy
 	Infos           [8]kernelPolicyInfo
 }
@@ -71,6 +69,10 @@ type kernelCounters struct {
 	NextEvent  uint64
 	Suppressed uint64
 	NextInsert uint64
+	Credit     [2]uint64
+	Cold       uint64
+	Inserts    uint64
+	Deferred   uint64
 	Receipts   [8]struct {
 		_     structs.HostLayout
 		Tat   [2]uint64
@@ -81,7 +83,34 @@ type kernelCounters struct {
 		Limit    kernelLimit
 		PolicyId uint64
 	}
+	Heat struct {
+		_      structs.HostLayout
+		Weight struct {
+			_      structs.HostLayout
+			Charge uint64
+			Burst  uint64
+			Fits   bool
+			_      [7]byte
+		}
+		Now    uint64
+		Slack  uint64
+		Tat    uint64
+		Debt   uint64
+		Tag    uint32
+		Mark   uint32
+		Second uint32
+		Own    bool
+		_      [3]byte
+	}
 }
+
+type kernelCredit uint32
+
+const (
+	kernelCreditCREDIT_COLD kernelCredit = 0
+	kernelCreditCREDIT_HOT  kernelCredit = 1
+	kernelCreditCREDIT_LEN  kernelCredit = 2
+)
 
 type kernelDimension uint32
 
@@ -126,13 +155,26 @@ type kernelGlobal struct {
 	_      structs.HostLayout
 	Rules4 uint64
 	Rules6 uint64
+	Salt   [8]uint64
 	Build  [32]uint8
+}
+
+type kernelHeatCell struct {
+	_     structs.HostLayout
+	Tat   uint64
+	Owner uint64
+}
+
+type kernelHeatLine struct {
+	_    structs.HostLayout
+	Cell [4]kernelHeatCell
 }
 
 type kernelLimit struct {
 	_           structs.HostLayout
 	Gcra        [2]kernelGcra
 	Fingerprint uint64
+	HeatBurst   uint64
 }
 
 type kernelLoss struct {
@@ -145,9 +187,9 @@ type kernelLoss struct {
 type kernelOverflow uint32
 
 const (
-	kernelOverflowOVERFLOW_PASS   kernelOverflow = 0
-	kernelOverflowOVERFLOW_DROP   kernelOverflow = 1
-	kernelOverflowOVERFLOW_SHARED kernelOverflow = 2
+	kernelOverflowOVERFLOW_ESTIMATE kernelOverflow = 0
+	kernelOverflowOVERFLOW_PASS     kernelOverflow = 1
+	kernelOverflowOVERFLOW_DROP     kernelOverflow = 2
 )
 
 type kernelPolicy struct {
@@ -159,7 +201,8 @@ type kernelPolicy struct {
 	Slot      uint8
 	Flags     uint8
 	Proto     uint8
-	Pad       [7]uint8
+	Overflow  uint8
+	Pad       [6]uint8
 }
 
 type kernelPolicyInfo struct {
@@ -233,6 +276,7 @@ const (
 	kernelMapCpuCounters        = "cpu_counters"
 	kernelMapEvents             = "events"
 	kernelMapGlobals            = "globals"
+	kernelMapHeatLines          = "heat_lines"
 	kernelMapLossNumbers        = "loss_numbers"
 	kernelMapLosses             = "losses"
 	kernelMapRules4             = "rules4"
@@ -244,10 +288,18 @@ const (
 	kernelVarClockFrozen        = "clock_frozen"
 	kernelVarClockNow           = "clock_now"
 	kernelVarConfigType         = "config_type"
+	kernelVarCreditBurst        = "credit_burst"
+	kernelVarCreditCost         = "credit_cost"
+	kernelVarCreditType         = "credit_type"
 	kernelVarDimensionType      = "dimension_type"
 	kernelVarEventType          = "event_type"
 	kernelVarFamilyType         = "family_type"
+	kernelVarHashSalt           = "hash_salt"
+	kernelVarHeatMask           = "heat_mask"
+	kernelVarOverflowType       = "overflow_type"
 	kernelVarReasonType         = "reason_type"
+	kernelVarTickFirst          = "tick_first"
+	kernelVarTickNs             = "tick_ns"
 	kernelVarVerdictType        = "verdict_type"
 )
 
@@ -306,6 +358,7 @@ type kernelMapSpecs struct {
 	CpuCounters   *ebpf.MapSpec `ebpf:"cpu_counters"`
 	Events        *ebpf.MapSpec `ebpf:"events"`
 	Globals       *ebpf.MapSpec `ebpf:"globals"`
+	HeatLines     *ebpf.MapSpec `ebpf:"heat_lines"`
 	LossNumbers   *ebpf.MapSpec `ebpf:"loss_numbers"`
 	Losses        *ebpf.MapSpec `ebpf:"losses"`
 	Rules4        *ebpf.MapSpec `ebpf:"rules4"`
@@ -321,10 +374,18 @@ type kernelVariableSpecs struct {
 	ClockFrozen   *ebpf.VariableSpec `ebpf:"clock_frozen"`
 	ClockNow      *ebpf.VariableSpec `ebpf:"clock_now"`
 	ConfigType    *ebpf.VariableSpec `ebpf:"config_type"`
+	CreditBurst   *ebpf.VariableSpec `ebpf:"credit_burst"`
+	CreditCost    *ebpf.VariableSpec `ebpf:"credit_cost"`
+	CreditType    *ebpf.VariableSpec `ebpf:"credit_type"`
 	DimensionType *ebpf.VariableSpec `ebpf:"dimension_type"`
 	EventType     *ebpf.VariableSpec `ebpf:"event_type"`
 	FamilyType    *ebpf.VariableSpec `ebpf:"family_type"`
+	HashSalt      *ebpf.VariableSpec `ebpf:"hash_salt"`
+	HeatMask      *ebpf.VariableSpec `ebpf:"heat_mask"`
+	OverflowType  *ebpf.VariableSpec `ebpf:"overflow_type"`
 	ReasonType    *ebpf.VariableSpec `ebpf:"reason_type"`
+	TickFirst     *ebpf.VariableSpec `ebpf:"tick_first"`
+	TickNs        *ebpf.VariableSpec `ebpf:"tick_ns"`
 	VerdictType   *ebpf.VariableSpec `ebpf:"verdict_type"`
 }
 
@@ -353,6 +414,7 @@ type kernelMaps struct {
 	CpuCounters   *ebpf.Map `ebpf:"cpu_counters"`
 	Events        *ebpf.Map `ebpf:"events"`
 	Globals       *ebpf.Map `ebpf:"globals"`
+	HeatLines     *ebpf.Map `ebpf:"heat_lines"`
 	LossNumbers   *ebpf.Map `ebpf:"loss_numbers"`
 	Losses        *ebpf.Map `ebpf:"losses"`
 	Rules4        *ebpf.Map `ebpf:"rules4"`
@@ -367,6 +429,7 @@ func (m *kernelMaps) Close() error {
 		m.CpuCounters,
 		m.Events,
 		m.Globals,
+		m.HeatLines,
 		m.LossNumbers,
 		m.Losses,
 		m.Rules4,
@@ -383,10 +446,18 @@ type kernelVariables struct {
 	ClockFrozen   *ebpf.Variable `ebpf:"clock_frozen"`
 	ClockNow      *ebpf.Variable `ebpf:"clock_now"`
 	ConfigType    *ebpf.Variable `ebpf:"config_type"`
+	CreditBurst   *ebpf.Variable `ebpf:"credit_burst"`
+	CreditCost    *ebpf.Variable `ebpf:"credit_cost"`
+	CreditType    *ebpf.Variable `ebpf:"credit_type"`
 	DimensionType *ebpf.Variable `ebpf:"dimension_type"`
 	EventType     *ebpf.Variable `ebpf:"event_type"`
 	FamilyType    *ebpf.Variable `ebpf:"family_type"`
+	HashSalt      *ebpf.Variable `ebpf:"hash_salt"`
+	HeatMask      *ebpf.Variable `ebpf:"heat_mask"`
+	OverflowType  *ebpf.Variable `ebpf:"overflow_type"`
 	ReasonType    *ebpf.Variable `ebpf:"reason_type"`
+	TickFirst     *ebpf.Variable `ebpf:"tick_first"`
+	TickNs        *ebpf.Variable `ebpf:"tick_ns"`
 	VerdictType   *ebpf.Variable `ebpf:"verdict_type"`
 }
 

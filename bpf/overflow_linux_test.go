@@ -17,8 +17,7 @@ func fullLab(tb testing.TB, overflow policymap.Overflow, burst uint64) *progtest
 	tb.Helper()
 	need.Root(tb)
 	lab := progtest.New(tb, progtest.Options{Sources: 2, Fixed: true, LongKeys: true})
-	lab.Configure(func(c *policymap.Config) { c.Overflow = overflow })
-	lab.SetDefault(progtest.Packets("1pps", burst))
+	lab.SetPolicy(policymap.Policy{Name: policymap.Default, Limit: progtest.Packets("1pps", burst), Overflow: overflow})
 	pinned(lab, udp(alice), 1)
 	pinned(lab, udp(bob), 1)
 	return lab
@@ -38,7 +37,7 @@ func TestCase10SourceThatCannotBeTracked(t *testing.T) {
 	}{
 		{policymap.OverflowPass, []progtest.Outcome{untrackedPass, untrackedPass, untrackedPass, untrackedPass, untrackedPass}},
 		{policymap.OverflowDrop, []progtest.Outcome{untrackedDrop, untrackedDrop, untrackedDrop, untrackedDrop, untrackedDrop}},
-		{policymap.OverflowShared, []progtest.Outcome{untrackedPass, untrackedPass, untrackedPass, untrackedDrop, untrackedDrop}},
+		{policymap.OverflowEstimate, []progtest.Outcome{untrackedPass, untrackedPass, untrackedPass, untrackedDrop, untrackedDrop}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.overflow.String(), func(t *testing.T) {
@@ -56,7 +55,7 @@ func TestCase10SourceThatCannotBeTracked(t *testing.T) {
 
 // The bucket for all that cannot be tracked is one of the policy, and refills.
 func TestCase10SharedOverflowRefills(t *testing.T) {
-	lab := fullLab(t, policymap.OverflowShared, 2)
+	lab := fullLab(t, policymap.OverflowEstimate, 2)
 	wantRuns(t, lab, untrackedPass, udp("192.0.2.1"), udp("192.0.2.2"))
 	wantRuns(t, lab, untrackedDrop, udp("192.0.2.1"))
 	lab.Advance(time.Second)
@@ -68,7 +67,7 @@ func TestCase10SharedOverflowRefills(t *testing.T) {
 
 // A rule's limit does not touch the bucket that all others without one share.
 func TestCase10LimitRuleOfAnUntrackedSource(t *testing.T) {
-	lab := fullLab(t, policymap.OverflowShared, 3)
+	lab := fullLab(t, policymap.OverflowEstimate, 3)
 	lab.SetRules(progtest.Limit("192.0.2.1/32", lab.PolicyID("default"), progtest.Packets("1pps", 1)))
 	wantRuns(t, lab, untrackedPass, udp("192.0.2.2"), udp("192.0.2.1"), udp("192.0.2.2"))
 	wantRuns(t, lab, untrackedDrop, udp("192.0.2.1"), udp("192.0.2.2"))

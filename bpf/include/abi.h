@@ -20,6 +20,10 @@
 /* So much may pass between a CPU's reading of the clock and its use of a bucket (see gcra.h). */
 #define CLOCK_SLACK_NS (1ULL << 34)
 
+/* Times in heat cells are in ticks of 2^-17 ns: every limit's own fit in, and leave a bit free. */
+#define HEAT_SHIFT 17
+#define HEAT_CELLS 4
+
 enum verdict {
 	VERDICT_PASS,
 	VERDICT_DROP,
@@ -37,7 +41,7 @@ enum reason {
 	REASON_NOT_IP,
 	REASON_NEIGHBOUR_DISCOVERY,
 	REASON_MALFORMED,
-	REASON_UNTRACKED, /* the bucket map took no entry; config.overflow chose the verdict */
+	REASON_UNTRACKED, /* no exact bucket could be made; the policy's overflow chose the verdict */
 	REASON_CONTENDED, /* the compare-and-swap ran out of tries */
 	REASON_NO_POLICY,
 	REASON_LEN,
@@ -77,12 +81,20 @@ struct gcra {
 struct limit {
 	struct gcra gcra[DIMENSION_LEN];
 	__u64 fingerprint; /* neither 0 nor CONVERTING */
+	__u64 heat_burst; /* the smaller burst in ticks of heat cells, 0 for none; FOREVER: no cells */
 };
 
 /* How a human wrote a limit; the program does not read it. */
 struct rate {
 	__u64 count; /* packets or bytes, 0 for no limit */
 	__u64 per; /* ns */
+};
+
+/* What becomes of the packets of a source that is no longer cold, and has no exact bucket. */
+enum overflow {
+	OVERFLOW_ESTIMATE, /* its heat cell says */
+	OVERFLOW_PASS,
+	OVERFLOW_DROP,
 };
 
 #define POLICY_SHARED (1 << 0) /* one bucket for all that match, not one per source */
@@ -99,7 +111,8 @@ struct policy {
 	__u8 slot; /* of its counters and its shared buckets, and of its policy_info */
 	__u8 flags;
 	__u8 proto;
-	__u8 _pad[7];
+	__u8 overflow; /* enum overflow */
+	__u8 _pad[6];
 };
 
 struct counter {
@@ -116,12 +129,6 @@ struct policy_info {
 
 #define CONFIG_DRY_RUN (1 << 0)
 
-enum overflow {
-	OVERFLOW_PASS,
-	OVERFLOW_DROP,
-	OVERFLOW_SHARED, /* all untracked sources share one bucket per policy */
-};
-
 /* What is decided by; replaced as a whole, so a packet sees all of a change or nothing. */
 struct config {
 	/*
@@ -133,7 +140,6 @@ struct config {
 	__u64 event_interval; /* least ns between two events of one CPU */
 	__be32 mask4;
 	__be32 mask6[4];
-	enum overflow overflow;
 	__u32 flags;
 	__u16 next_policy_id;
 	__u8 prefix4;
@@ -186,6 +192,7 @@ struct rule {
 struct global {
 	__u64 rules4;
 	__u64 rules6;
+	__u64 salt[8]; /* secret, drawn at load; seeds every hash of addresses */
 	__u8 build[32]; /* SHA-256 of the object that is loaded */
 };
 
@@ -231,12 +238,27 @@ struct loss {
 	struct counter would_drop;
 };
 
+/*
+ * A source's cell of the heat tier. Time is until when the source owes something or, with the lowest
+ * bit set, until when its exact bucket may. Owner is a tag that tells sources apart, and below it when
+ * that was.
+ */
+struct heat_cell {
+	__u64 tat;
+	__u64 owner;
+};
+
+struct heat_line {
+	struct heat_cell cell[HEAT_CELLS];
+};
+
 /* Where a packet is charged at a policy. */
 enum place {
-	PLACE_NOWHERE, /* untracked, and no bucket for such sources */
+	PLACE_NOWHERE, /* untracked, and no cell for an estimate */
 	PLACE_SOURCE,
 	PLACE_SHARED, /* the policy's one bucket */
-	PLACE_UNTRACKED, /* the one bucket of the policy's untracked sources */
+	PLACE_COLD, /* the source's heat cell */
+	PLACE_ESTIMATE, /* the same, where there should be a bucket */
 };
 
 /* What a charge did: where, and the TATs that it left. */
@@ -245,10 +267,40 @@ struct receipt {
 	__u64 place;
 };
 
+/*
+ * Inserts of buckets cost, and push others out. Each CPU has a credit for sources that do not need
+ * one yet, so that in peace all have one and are listed, and another one for those that do.
+ */
+enum credit {
+	CREDIT_COLD,
+	CREDIT_HOT,
+	CREDIT_LEN,
+};
+
 /* A limit that a rule sets, and the policy that it is for. */
 struct ruling {
 	struct limit limit;
 	__u64 policy_id;
+};
+
+/* What a packet weighs under a limit, in the time that it takes to drain. */
+struct weight {
+	__u64 charge;
+	__u64 burst;
+	bool fits; /* an idle source could send it */
+};
+
+/* A source's cell at the moment of a packet, but for the pointer to it. */
+struct heat {
+	struct weight weight;
+	__u64 now;
+	__u64 slack; /* now may be late by so much */
+	__u64 tat; /* of the cell */
+	__u64 debt; /* that it shows */
+	__u32 tag;
+	__u32 mark; /* of the cell */
+	__u32 second; /* that a mark of now would say */
+	bool own; /* the cell is the source's; otherwise of the one whose place it would take */
 };
 
 /* Of one CPU. */
@@ -258,9 +310,15 @@ struct counters {
 	__u64 next_event; /* no event before */
 	__u64 suppressed; /* drops without an event since the last one */
 	__u64 next_insert; /* no try to insert a bucket before */
+	__u64 credit
+		[CREDIT_LEN]; /* theoretical arrival times of inserts, ns by the kernel's tick */
+	__u64 cold; /* packets that passed by their heat cell alone, per policy that they passed */
+	__u64 inserts; /* of buckets */
+	__u64 deferred; /* inserts that had no credit, or failed */
 	/* Of the packet in hand, and here as the stack is small and zeroing it costs. */
 	struct receipt receipts[MAX_POLICIES];
 	struct ruling ruling;
+	struct heat heat;
 };
 
 /* A sample of the packets that were dropped, or would have been. */
@@ -280,6 +338,7 @@ struct event {
 };
 
 _Static_assert(sizeof(struct bucket_key) == 20, "no padding that nobody sets");
+_Static_assert(sizeof(struct heat_line) == 64, "one cache line");
 _Static_assert(sizeof(struct event) == 56, "no padding that nobody sets");
 _Static_assert((LOSS_SLOTS & (LOSS_SLOTS - 1)) == 0, "taken as a mask");
 

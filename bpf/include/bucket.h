@@ -82,9 +82,40 @@ static __always_inline struct bucket *new_bucket(const struct bucket_key *key,
 		return NULL;
 	insert_bucket(key, limit, now);
 	bucket = bpf_map_lookup_elem(&buckets, key);
-	if (!bucket)
+	if (bucket)
+		counters->inserts++;
+	else
 		counters->next_insert = now + INSERT_BACKOFF_NS;
 	return bucket;
+}
+
+/*
+ * Raises the debt of a bucket by up to that many heat ticks, as far as the burst allows. Returns by
+ * how many of the limit's own ticks. Rounded up, so that nothing is forgiven.
+ */
+__noinline __u64 bucket_owe(struct bucket *bucket, const struct limit *limit,
+			    enum dimension dimension, __u64 ticks, __u64 now)
+{
+	__u64 old, debt, raised;
+	struct meter m;
+	__u8 by;
+
+	if (!bucket || !limit || dimension >= DIMENSION_LEN)
+		return 0;
+	m = meter(limit, dimension, 0, now);
+	by = HEAT_SHIFT - m.shift;
+	ticks = (ticks + (1ULL << by) - 1) >> by;
+	for (__u64 i = 0; i < CAS_TRIES; i++) {
+		old = *(volatile __u64 *)&bucket->tat[dimension];
+		debt = gcra_debt(&m, old);
+		raised = debt + ticks < m.burst ? debt + ticks : m.burst;
+		if (raised <= debt)
+			return 0;
+		if (__sync_val_compare_and_swap(&bucket->tat[dimension], old, m.now + raised) ==
+		    old)
+			return raised - debt;
+	}
+	return 0;
 }
 
 static __always_inline enum reason bucket_fits(const struct bucket *bucket,

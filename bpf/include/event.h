@@ -11,14 +11,14 @@
 #include "maps.h"
 #include "walk.h"
 
-static __always_inline void emit_event(const struct walk *walk, const struct config *config,
+static __always_inline void emit_event(struct walk *walk, const struct config *config,
 				       struct counters *counters, struct decision decision,
 				       __u32 ifindex)
 {
 	const struct packet *packet = &walk->packet;
 	struct event *event;
 
-	if (walk->now < counters->next_event) {
+	if (now_of(walk) < counters->next_event) {
 		counters->suppressed++;
 		return;
 	}

@@ -2,7 +2,7 @@
 
 /*
  * This file declares the maps. All are pinned, and outlive the program in an upgrade. The sizes
- * of rules and buckets are set by userspace before it loads.
+ * of rules, buckets and heat cells are set by userspace before it loads.
  */
 #ifndef HEADGATE_MAPS_H
 #define HEADGATE_MAPS_H
@@ -52,13 +52,21 @@ struct {
 	__type(value, struct bucket);
 } buckets SEC(".maps");
 
-/* By slot: first of the policies with one bucket for all, then of all for untracked sources. */
+/* By slot, of the policies with one bucket for all. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2 * MAX_POLICIES);
+	__uint(max_entries, MAX_POLICIES);
 	__type(key, __u32);
 	__type(value, struct bucket);
 } shared_buckets SEC(".maps");
+
+/* A power of two of them, at least 1 << MAX_POLICIES. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 14);
+	__type(key, __u32);
+	__type(value, struct heat_line);
+} heat_lines SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

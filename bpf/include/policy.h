@@ -7,8 +7,7 @@
 #ifndef HEADGATE_POLICY_H
 #define HEADGATE_POLICY_H
 
-#include "bucket.h"
-#include "walk.h"
+#include "account.h"
 #include <bpf/bpf_endian.h>
 
 /* Which policies match a packet, as a mask of their places; and of the enforced ones the last. */
@@ -54,115 +53,87 @@ __noinline int match(const struct config *config, const struct packet *packet,
 	return 0;
 }
 
-/* The bucket that a policy charges a packet to, NULL for none, and the limit that holds for it. */
-struct account {
-	struct bucket *bucket;
-	const struct limit *limit;
-	enum place place;
-};
-
-/* Whether a rule sets the limit of this policy for the source. */
-static __always_inline bool is_ruled(const struct walk *walk, const struct policy *policy,
-				     const struct ruling *ruling)
+/* What the overflow setting of a policy says of a source that there is neither bucket nor cell for. */
+static __always_inline enum reason overflow_reason(const struct policy *policy)
 {
-	return walk->action == ACTION_LIMIT && ruling->policy_id == policy->id;
-}
-
-static __always_inline struct bucket *shared_bucket(__u32 slot)
-{
-	return bpf_map_lookup_elem(&shared_buckets, &slot);
-}
-
-static __always_inline struct bucket_key key_of(const struct walk *walk,
-						const struct policy *policy)
-{
-	struct bucket_key key = walk->source;
-
-	key.policy |= policy->id;
-	return key;
-}
-
-/* An untracked source, for which the overflow setting says whether it has a part in a bucket. */
-static __always_inline struct account untracked_account(struct walk *walk,
-							const struct policy *policy)
-{
-	struct account account = {.place = PLACE_NOWHERE, .limit = &policy->limit};
-
-	walk->untracked = true;
-	if (walk->overflow == OVERFLOW_SHARED) {
-		account.place = PLACE_UNTRACKED;
-		account.bucket = shared_bucket(MAX_POLICIES + policy->slot);
-	}
-	return account;
+	return policy->overflow == OVERFLOW_DROP ? REASON_UNTRACKED : REASON_UNDER_LIMIT;
 }
 
 /*
- * Finds the account, or opens one. A source with a limit of its own has its own bucket also where
- * the others share one: two limits on one bucket would each convert it.
+ * Charges a heat cell. It says where the source is exact by now, as another CPU made it so: then its
+ * bucket decides.
  */
-static __always_inline struct account open_account(struct walk *walk, const struct policy *policy,
-						   struct counters *counters)
+static __always_inline enum outcome ask_cell(struct walk *walk, const struct policy *policy,
+					     struct counters *counters, struct account *account,
+					     struct receipt *receipt)
 {
-	bool ruled = is_ruled(walk, policy, &counters->ruling);
-	struct account account = {
-		.place = PLACE_SOURCE,
-		.limit = ruled ? &counters->ruling.limit : &policy->limit,
-	};
-	struct bucket_key key;
+	__u64 room = cold_room(&counters->heat.weight);
+	enum outcome outcome;
 
-	if (policy->flags & POLICY_SHARED && !ruled) {
-		account.place = PLACE_SHARED;
-		account.bucket = shared_bucket(policy->slot);
-		return account;
+	if (account->place == PLACE_ESTIMATE) {
+		walk->untracked = true;
+		if (policy->overflow != OVERFLOW_ESTIMATE)
+			return policy->overflow == OVERFLOW_DROP ? OUTCOME_OVER : OUTCOME_TAKEN;
+		room = whole_room(&counters->heat.weight);
 	}
-	key = key_of(walk, policy);
-	account.bucket = bpf_map_lookup_elem(&buckets, &key);
-	if (!account.bucket)
-		account.bucket = new_bucket(&key, account.limit, counters, walk->now);
-	return account.bucket ? account : untracked_account(walk, policy);
+	if (!receipt)
+		return heat_fits(&counters->heat, room) ? OUTCOME_TAKEN : OUTCOME_OVER;
+	receipt->place = account->place;
+	outcome = heat_take(account->cell, &counters->heat, room, receipt);
+	if (outcome != OUTCOME_CONVERTED)
+		return outcome;
+	account->bucket = find_bucket(walk, policy);
+	account->place = account->bucket ? PLACE_SOURCE : PLACE_NOWHERE;
+	return outcome;
 }
 
-/* Finds the account that a receipt is of. Its bucket is NULL where it was evicted meanwhile. */
-static __always_inline struct account account_of(const struct walk *walk,
-						 const struct policy *policy,
-						 const struct counters *counters,
-						 const struct receipt *receipt)
+/* What the bucket says; where there is none the overflow setting does. */
+static __always_inline enum reason ask_bucket(struct walk *walk, const struct policy *policy,
+					      const struct account *account,
+					      struct receipt *receipt)
 {
-	struct account account = {.place = receipt->place, .limit = &policy->limit};
-	struct bucket_key key;
+	struct bucket *bucket = account->bucket;
+	__u64 now;
 
-	switch (receipt->place) {
-	case PLACE_SOURCE:
-		if (is_ruled(walk, policy, &counters->ruling))
-			account.limit = &counters->ruling.limit;
-		key = key_of(walk, policy);
-		account.bucket = bpf_map_lookup_elem(&buckets, &key);
-		break;
-	case PLACE_SHARED:
-		account.bucket = shared_bucket(policy->slot);
-		break;
-	case PLACE_UNTRACKED:
-		account.bucket = shared_bucket(MAX_POLICIES + policy->slot);
-		break;
+	if (!bucket) {
+		walk->untracked = true;
+		return overflow_reason(policy);
 	}
-	return account;
-}
-
-/* What the account says; where it has no bucket the overflow setting does. */
-static __always_inline enum reason ask(const struct walk *walk, struct account account,
-				       struct receipt *receipt)
-{
-	struct bucket *bucket = account.bucket;
-
-	if (!bucket)
-		return walk->overflow == OVERFLOW_DROP ? REASON_UNTRACKED : REASON_UNDER_LIMIT;
-	if (bucket->fingerprint != account.limit->fingerprint &&
-	    !adopt(bucket, account.limit, walk->now))
+	now = now_of(walk);
+	if (bucket->fingerprint != account->limit->fingerprint &&
+	    !adopt(bucket, account->limit, now))
 		return REASON_CONTENDED;
 	if (!receipt)
-		return bucket_fits(bucket, account.limit, walk->packet.length, walk->now);
-	receipt->place = account.place;
-	return bucket_take(bucket, account.limit, walk->packet.length, walk->now, receipt);
+		return bucket_fits(bucket, account->limit, walk->packet.length, now);
+	receipt->place = account->place;
+	return bucket_take(bucket, account->limit, walk->packet.length, now, receipt);
+}
+
+static __always_inline bool has_cell(const struct account *account)
+{
+	return account->place == PLACE_COLD || account->place == PLACE_ESTIMATE;
+}
+
+/* What the account says. */
+static __always_inline enum reason ask(struct walk *walk, const struct policy *policy,
+				       struct counters *counters, struct account *account,
+				       struct receipt *receipt)
+{
+	enum outcome outcome;
+	enum reason reason;
+
+	if (has_cell(account)) {
+		outcome = ask_cell(walk, policy, counters, account, receipt);
+		if (outcome == OUTCOME_TAKEN)
+			return REASON_UNDER_LIMIT;
+		if (outcome != OUTCOME_CONVERTED)
+			return outcome == OUTCOME_OVER ? REASON_UNTRACKED : REASON_CONTENDED;
+	}
+	reason = ask_bucket(walk, policy, account, receipt);
+	if (receipt && account->bucket && account->cell)
+		heat_hold(account->cell, &counters->heat, account->bucket, account->limit,
+			  now_of(walk));
+	return reason;
 }
 
 static __always_inline enum reason refuse(const struct walk *walk, const struct policy *policy,
@@ -170,8 +141,6 @@ static __always_inline enum reason refuse(const struct walk *walk, const struct 
 					  enum reason reason)
 {
 	count_policy(counters, policy->slot, walk->refused, walk->packet.length);
-	if (account.place == PLACE_UNTRACKED || account.place == PLACE_NOWHERE)
-		return REASON_UNTRACKED;
 	if (account.place == PLACE_SOURCE && account.bucket)
 		count_loss(account.bucket, walk->refused, walk->packet.length);
 	return reason;
@@ -183,6 +152,8 @@ static __always_inline void count_passed(const struct walk *walk, const struct p
 	/* The shared one first: an atomic operation waits for the stores before it. */
 	if (account.place == PLACE_SOURCE && account.bucket)
 		count_pass(account.bucket, walk->packet.length);
+	if (account.place == PLACE_COLD)
+		counters->cold++;
 	count_policy(counters, policy->slot, VERDICT_PASS, walk->packet.length);
 }
 
@@ -195,7 +166,7 @@ static __always_inline enum reason charge(struct walk *walk, const struct policy
 					  bool last)
 {
 	struct account account = open_account(walk, policy, counters);
-	enum reason reason = ask(walk, account, receipt);
+	enum reason reason = ask(walk, policy, counters, &account, receipt);
 
 	if (reason != REASON_UNDER_LIMIT)
 		return refuse(walk, policy, counters, account, reason);
@@ -241,6 +212,12 @@ __noinline int refund_one(struct walk *walk, const struct policy *policy, struct
 	if (!walk || !policy || !counters || !receipt)
 		return 0;
 	account = account_of(walk, policy, counters, receipt);
+	if (has_cell(&account)) {
+		account.cell = heat_open(&counters->heat, walk, policy, account.limit);
+		if (account.cell)
+			heat_refund(account.cell, &counters->heat, receipt);
+		return 0;
+	}
 	if (account.bucket && account.bucket->fingerprint == account.limit->fingerprint)
 		bucket_refund(account.bucket, account.limit, walk->packet.length, receipt);
 	return 0;

@@ -7,6 +7,7 @@
 #ifndef HEADGATE_RULE_H
 #define HEADGATE_RULE_H
 
+#include "clock.h"
 #include "maps.h"
 #include "walk.h"
 
@@ -25,7 +26,7 @@ static __always_inline enum action rule_action(const struct rule *rule, __u64 no
  * Looks up in trie with a key of at most bits, and where it finds a rule that has ended, again
  * with a key one bit shorter than that rule.
  */
-static __always_inline enum action search_rule(void *trie, void *key, __u32 bits, __u64 now,
+static __always_inline enum action search_rule(void *trie, void *key, __u32 bits, struct walk *walk,
 					       struct ruling *ruling)
 {
 	enum action action;
@@ -37,7 +38,7 @@ static __always_inline enum action search_rule(void *trie, void *key, __u32 bits
 		rule = bpf_map_lookup_elem(trie, key);
 		if (!rule)
 			break;
-		action = rule_action(rule, now);
+		action = rule_action(rule, now_of(walk));
 		if (action == ACTION_LIMIT) {
 			ruling->limit = rule->limit;
 			ruling->policy_id = rule->policy_id;
@@ -50,27 +51,27 @@ static __always_inline enum action search_rule(void *trie, void *key, __u32 bits
 }
 
 /* Returns an enum action, and fills ruling where that is ACTION_LIMIT. */
-__noinline int find_rule4(const struct walk *walk, struct ruling *ruling)
+__noinline int find_rule4(struct walk *walk, struct ruling *ruling)
 {
 	struct prefix4 key = {};
 
 	if (!walk || !ruling)
 		return ACTION_NONE;
 	key.addr = walk->packet.addr[0];
-	return search_rule(&rules4, &key, 32, walk->now, ruling);
+	return search_rule(&rules4, &key, 32, walk, ruling);
 }
 
-__noinline int find_rule6(const struct walk *walk, struct ruling *ruling)
+__noinline int find_rule6(struct walk *walk, struct ruling *ruling)
 {
 	struct prefix6 key = {};
 
 	if (!walk || !ruling)
 		return ACTION_NONE;
 	__builtin_memcpy(key.addr, walk->packet.addr, sizeof(key.addr));
-	return search_rule(&rules6, &key, 128, walk->now, ruling);
+	return search_rule(&rules6, &key, 128, walk, ruling);
 }
 
-static __always_inline enum action find_rule(const struct walk *walk, struct ruling *ruling)
+static __always_inline enum action find_rule(struct walk *walk, struct ruling *ruling)
 {
 	struct global *g;
 	__u32 zero = 0;

@@ -22,13 +22,12 @@ struct packet {
 };
 
 struct walk {
-	__u64 now;
+	__u64 now; /* 0 before it was asked for: use now_of */
 	struct packet packet;
 	struct bucket_key source; /* that is charged; each policy sets its own id */
 	__u8 action; /* that the rules say; the limit of ACTION_LIMIT is in counters.ruling */
-	__u8 overflow;
 	__u8 refused; /* the verdict where a policy speaks against the packet */
-	bool untracked; /* a bucket could not be made */
+	bool untracked; /* a bucket that was needed could not be made */
 };
 
 #endif

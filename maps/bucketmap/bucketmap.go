@@ -92,12 +92,10 @@ func (m *Map) Count() (int, error) {
 // Capacity returns how many buckets there can be.
 func (m *Map) Capacity() int { return int(m.buckets.MaxEntries()) }
 
-// ResetShared empties the shared buckets of a policy slot, so that a new policy there owes nothing.
+// ResetShared empties the shared bucket of a policy slot, so that a new policy there owes nothing.
 func (m *Map) ResetShared(slot int) error {
-	for _, index := range []int{slot, bpf.MaxPolicies + slot} {
-		if err := m.shared.Put(uint32(index), &bpf.Bucket{}); err != nil {
-			return fmt.Errorf("reset shared bucket %d: %w", index, err)
-		}
+	if err := m.shared.Put(uint32(slot), &bpf.Bucket{}); err != nil {
+		return fmt.Errorf("reset shared bucket %d: %w", slot, err)
 	}
 	return nil
 }

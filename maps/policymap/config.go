@@ -11,19 +11,20 @@ import (
 	"github.com/headgate/headgate/maps/wire"
 )
 
-// Overflow says what becomes of packets whose source the bucket map has no room for.
+// Overflow says what becomes of the packets of a source that is near its limit and has no bucket of its
+// own, as there is no room or too many came at once.
 type Overflow uint8
 
 // The overflow modes.
 const (
-	OverflowPass   = Overflow(bpf.OverflowPass)
-	OverflowDrop   = Overflow(bpf.OverflowDrop)
-	OverflowShared = Overflow(bpf.OverflowShared) // all such sources share one bucket a policy
+	OverflowEstimate = Overflow(bpf.OverflowEstimate) // its heat cell decides
+	OverflowPass     = Overflow(bpf.OverflowPass)
+	OverflowDrop     = Overflow(bpf.OverflowDrop)
 )
 
-var overflowNames = [...]string{OverflowPass: "pass", OverflowDrop: "drop", OverflowShared: "shared"}
+var overflowNames = [...]string{OverflowEstimate: "estimate", OverflowPass: "pass", OverflowDrop: "drop"}
 
-// String returns "pass", "drop" or "shared".
+// String returns "estimate", "pass" or "drop".
 func (o Overflow) String() string {
 	if int(o) < len(overflowNames) {
 		return overflowNames[o]
@@ -36,13 +37,12 @@ func ParseOverflow(s string) (Overflow, error) {
 	if i := slices.Index(overflowNames[:], s); i >= 0 {
 		return Overflow(i), nil
 	}
-	return 0, fmt.Errorf("overflow %q: use pass, drop or shared", s)
+	return 0, fmt.Errorf("overflow %q: use estimate, pass or drop", s)
 }
 
 // Config is all that packets are decided by, but for the rules.
 type Config struct {
-	DryRun        bool // decide and count everything, drop nothing
-	Overflow      Overflow
+	DryRun        bool          // decide and count everything, drop nothing
 	EventInterval time.Duration // least time between two events of one CPU
 	IPv4Prefix    int           // bits of an address that make a source
 	IPv6Prefix    int
@@ -251,7 +251,6 @@ func (c *Config) encode() (*bpf.Config, error) {
 		EventInterval: uint64(c.EventInterval),
 		Mask4:         wire.Mask(c.IPv4Prefix)[0],
 		Mask6:         wire.Mask(c.IPv6Prefix),
-		Overflow:      bpf.OverflowMode(c.Overflow),
 		NextPolicyId:  c.nextID,
 		Prefix4:       uint8(c.IPv4Prefix),
 		Prefix6:       uint8(c.IPv6Prefix),
@@ -282,7 +281,6 @@ func (c *Config) encode() (*bpf.Config, error) {
 func decodeConfig(encoded *bpf.Config) Config {
 	c := Config{
 		DryRun:        encoded.Flags&bpf.ConfigDryRun != 0,
-		Overflow:      Overflow(encoded.Overflow),
 		EventInterval: time.Duration(encoded.EventInterval),
 		IPv4Prefix:    int(encoded.Prefix4),
 		IPv6Prefix:    int(encoded.Prefix6),

@@ -76,6 +76,8 @@ type Policy struct {
 	DryRun bool // count only, drop nothing
 	Limit  wire.Limit
 
+	Overflow Overflow
+
 	HasProto bool
 
 	// FromConfig says that a configuration file has it, which may take it away again.
@@ -145,7 +147,7 @@ func (p Policy) encode() (bpf.Policy, bpf.PolicyInfo, error) {
 	if err != nil {
 		return bpf.Policy{}, bpf.PolicyInfo{}, fmt.Errorf("policy %q: %w", p.Name, err)
 	}
-	policy := bpf.Policy{Limit: limit, Id: p.id, Slot: p.slot}
+	policy := bpf.Policy{Limit: limit, Id: p.id, Slot: p.slot, Overflow: uint8(p.Overflow)}
 	if p.HasProto {
 		policy.Flags |= bpf.PolicyProto
 		policy.Proto = p.Proto
@@ -177,6 +179,7 @@ func decodePolicy(p bpf.Policy, info bpf.PolicyInfo, dryRun bool) Policy {
 		Limit:    wire.DecodeLimit(p.Limit, info.Rate),
 		HasProto: p.Flags&bpf.PolicyProto != 0,
 		Proto:    p.Proto,
+		Overflow: Overflow(p.Overflow),
 
 		FromConfig: p.Flags&bpf.PolicyConfig != 0,
 

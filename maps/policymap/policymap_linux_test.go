@@ -38,7 +38,7 @@ func TestConfigRoundTrip(t *testing.T) {
 func drawConfig(t *rapid.T, c policymap.Config) policymap.Config {
 	c.Policies, c.TrialInterfaces = nil, nil
 	c.DryRun = rapid.Bool().Draw(t, "dry run")
-	c.Overflow = rapid.SampledFrom([]policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowShared}).Draw(t, "overflow")
+	c.Policies[0].Overflow = rapid.SampledFrom([]policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowEstimate}).Draw(t, "overflow")
 	c.EventInterval = time.Duration(rapid.Int64Min(0).Draw(t, "interval"))
 	c.IPv4Prefix = rapid.IntRange(0, 32).Draw(t, "IPv4 prefix")
 	c.IPv6Prefix = rapid.IntRange(0, 128).Draw(t, "IPv6 prefix")
@@ -215,7 +215,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestOverflowNames(t *testing.T) {
-	for _, o := range []policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowShared} {
+	for _, o := range []policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowEstimate} {
 		if got, err := policymap.ParseOverflow(o.String()); got != o || err != nil {
 			t.Errorf("%v becomes %v, %v", o, got, err)
 		}

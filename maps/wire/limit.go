@@ -74,6 +74,7 @@ func EncodeLimit(l Limit) (bpf.Limit, [bpf.DimensionLen]bpf.Rate, error) {
 	encoded.Gcra[bpf.DimensionPackets] = gcra(compiled.Packets)
 	encoded.Gcra[bpf.DimensionBytes] = gcra(compiled.Bytes)
 	encoded.Fingerprint = Fingerprint(compiled)
+	encoded.HeatBurst = heatBurst(compiled)
 	rates[bpf.DimensionPackets] = encodeRate(l.Packets.Rate)
 	rates[bpf.DimensionBytes] = encodeRate(l.Bytes.Rate)
 	return encoded, rates, nil
@@ -101,6 +102,29 @@ func Fingerprint(l limit.Limit) uint64 {
 	hash.Write(numbers)
 	// The bit set here keeps the whole from being 0.
 	return hash.Sum64()<<shiftBits | 1<<(shiftBits) | shifts
+}
+
+// maxHeatBurst is the longest burst, in ns, that heat cells can tell from a time in the past: twice
+// that, and some, is less than half of what they count to.
+const maxHeatBurst = 1 << (60 - bpf.HeatShift)
+
+// heatBurst returns the smaller burst in ticks of the heat cells. 0 is no limit, bpf.Forever one that
+// has no place there.
+func heatBurst(l limit.Limit) uint64 {
+	least := bpf.Forever
+	for _, p := range []limit.Params{l.Packets, l.Bytes} {
+		if p.IsZero() {
+			continue
+		}
+		if p.Burst>>p.Shift > maxHeatBurst {
+			return bpf.Forever
+		}
+		least = min(least, p.Burst<<(bpf.HeatShift-p.Shift))
+	}
+	if l.IsZero() {
+		return 0
+	}
+	return least
 }
 
 func gcra(p limit.Params) bpf.Gcra { return bpf.Gcra{Cost: p.Cost, Burst: p.Burst} }

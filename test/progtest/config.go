@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
@@ -136,9 +137,11 @@ func (l *Lab) SetRules(rules ...rulemap.Rule) {
 }
 
 // DeleteAll removes all policies and all rules, so that everything passes. Buckets and counters
-// stay, but no policy to come will look at them.
+// stay, but no policy to come will look at them. Heat cells are emptied, as the next test may be at
+// an earlier time, where they would still owe.
 func (l *Lab) DeleteAll() {
 	l.tb.Helper()
+	l.check(heatmap.New(l.Map(bpf.MapHeat)).Clear())
 	l.Configure(func(c *policymap.Config) { c.Policies = nil })
 	// At time 0 no rule has ended, and those that have must not come back with the clock.
 	defer l.SetClock(l.Clock())

@@ -3,6 +3,7 @@
 package progtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/bucketmap"
+	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 )
@@ -34,8 +36,35 @@ type Options struct {
 	Rules      int  // how many prefixes of each family there can be; 0 means 4096
 	EventBytes int  // size of the event ring, a power of two of whole pages; 0 means 64 KiB
 	Frags      bool // run the program for frames of several buffers
+	Heat       Heat
 	LongKeys   bool // keep whole IPv6 addresses apart, and not only their first 64 bits
 }
+
+// Heat makes the heat tier other than one in which every source gets an exact bucket at once.
+type Heat struct {
+	Lines   uint64 // 0 means 4096
+	Credits *[bpf.CreditLen]heatmap.Credit
+	Collide bool // all sources have the same tag and share the cells of one line
+}
+
+func (o Options) heat() heatmap.Settings {
+	s := heatmap.Settings{Memory: cmp.Or(o.Heat.Lines, 4096) * 64, Tick: Tick}
+	if !o.Heat.Collide {
+		s.Salt = [8]uint64{1, 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0x85ebca77c2b2ae63,
+			0x27d4eb2f165667c5, 0xff51afd7ed558ccd, 0}
+	}
+	return s
+}
+
+func (o Options) credits() [bpf.CreditLen]heatmap.Credit {
+	if o.Heat.Credits != nil {
+		return *o.Heat.Credits
+	}
+	return heatmap.Unlimited()
+}
+
+// Tick is the kernel's tick of a Lab.
+const Tick = 4 * time.Millisecond
 
 // Lab is the loaded program with maps of its own. Parallel is how to run frames at the same time,
 // and meanwhile another goroutine may move the clock or change the configuration. Otherwise a Lab
@@ -125,6 +154,9 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 	size(bpf.MapRules4, o.Rules, 4096)
 	size(bpf.MapRules6, o.Rules, 4096)
 	size(bpf.MapEvents, o.EventBytes, 1<<16)
+	if err := heatmap.Configure(spec, o.heat(), o.credits()); err != nil {
+		tb.Fatal(err)
+	}
 	if o.Fixed {
 		spec.Maps[bpf.MapBuckets].Type = ebpf.Hash
 	}

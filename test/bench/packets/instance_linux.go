@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/cilium/ebpf"
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/bucketmap"
+	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
@@ -38,7 +41,12 @@ func newInstance(s setup) (*instance, error) {
 		return nil, err
 	}
 	spec.Maps[bpf.MapBuckets].MaxEntries = s.buckets
+	heat := heatmap.Settings{Memory: heatmap.DefaultMemory, Buckets: s.buckets, CPUs: 2, Salt: [8]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64()}, Tick: 4 * time.Millisecond}
 	bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], policymap.NewConfig().IPv6Prefix)
+	err = heatmap.Configure(spec, heat, heat.Credits())
+	if err != nil {
+		return nil, err
+	}
 	coll, err := ebpf.NewCollection(spec)
 	if err != nil {
 		return nil, fmt.Errorf("load the limiter: %w", err)

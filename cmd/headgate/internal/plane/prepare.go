@@ -104,7 +104,6 @@ func interfaces(names []string) (present, missing []string, indices []int, err e
 func (w *plan) config(before policymap.Config, counters [policymap.MaxPolicies][bpf.VerdictLen]bpf.Counter) (policymap.Config, error) {
 	config := before
 	config.DryRun = w.file.DryRun
-	config.Overflow = w.overflow
 	config.IPv4Prefix, config.IPv6Prefix = w.file.IPv4Prefix, w.file.IPv6Prefix
 	policy, ok := config.Policy(policymap.Default)
 	if !ok {

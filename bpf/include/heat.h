@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+/*
+ * This file is the tier in front of the exact buckets. Most sources, and nearly all that a spoofed
+ * flood makes up, never come near their limit: for them a cell of 16 bytes in a cache line is
+ * enough, where a bucket costs three cold lines and pushes somebody else's out. A source is cold
+ * while its cell shows at most half a burst of debt, and passes by it. From there on it has an
+ * exact bucket, which starts with that debt, and its cell only remembers until when the bucket may
+ * owe something.
+ *
+ * The table is set-associative. A source that has no cell in its line takes the one whose time is
+ * the least, and with it that time: so whoever lost a cell that still owed something finds none in
+ * the line that owes less, and nobody ever owes less than he did. This is the replacement of
+ * A. Metwally et al., "Efficient computation of frequent and top-k elements in data streams" (2005),
+ * with times in the place of counts. What a stranger inherits is at most half a burst.
+ *
+ * Times are in ticks of 2^-HEAT_SHIFT ns, for all limits alike, and taken modulo 2^64. That the
+ * lowest bit is free makes it the flag of an exact source: one compare-and-swap changes both.
+ *
+ * The clock is the kernel's tick where a burst takes long enough, as that costs 1 ns and the exact
+ * one more than all the rest of this file. It may be late by HEAT_SLACK ticks, by which the debt is
+ * raised when it is handed over.
+ */
+#ifndef HEADGATE_HEAT_H
+#define HEADGATE_HEAT_H
+
+#include "bucket.h"
+#include "hash.h"
+#include "walk.h"
+
+#define HEAT_EXACT 1ULL /* in a cell's time */
+#define HEAT_SLACK 2 /* ticks of the kernel */
+#define HEAT_FINE  64 /* a burst of fewer times the slack is timed by the exact clock */
+
+/*
+ * The low half of a cell's owner is when its time was written last, in units of 2^MARK_SHIFT ns. Times
+ * come round every 39 hours; what is as old as this is past, whatever it looks like.
+ */
+#define MARK_SHIFT     30
+#define MARK_INHERITED (1U << 31) /* the time of an exact cell is still of who had it before */
+#define MARK_MAX_AGE   20000
+#define LONG_PAST      ((__s64)(1ULL << 63))
+
+/* How many lines there are, less one. */
+volatile const __u32 heat_mask = 0;
+
+static __always_inline __u64 heat_ticks(const struct limit *limit, enum dimension dimension,
+					__u64 amount)
+{
+	return amount << (HEAT_SHIFT - shift_of(limit->fingerprint, dimension));
+}
+
+/* Of a limit in both dimensions each packet weighs what it does in the one where that is more. */
+static __always_inline struct weight weigh(const struct limit *limit, __u32 length)
+{
+	const struct gcra *packets = &limit->gcra[DIMENSION_PACKETS],
+			  *bytes = &limit->gcra[DIMENSION_BYTES];
+	struct weight weight = {
+		.charge = heat_ticks(limit, DIMENSION_PACKETS, packets->cost),
+		.burst = limit->heat_burst,
+		.fits = true,
+	};
+	__u64 charge;
+
+	if (!bytes->cost)
+		return weight;
+	weight.fits = bytes->cost * length <= bytes->burst;
+	charge = heat_ticks(limit, DIMENSION_BYTES, bytes->cost * length);
+	if (charge > weight.charge)
+		weight.charge = charge;
+	return weight;
+}
+
+/* The debt up to which a source is cold, the packet in hand included. */
+static __always_inline __u64 cold_room(const struct weight *weight)
+{
+	return weight->burst / 2 > weight->charge ? weight->burst / 2 : weight->charge;
+}
+
+/* The debt up to which its cell alone lets a source pass. */
+static __always_inline __u64 whole_room(const struct weight *weight)
+{
+	return weight->burst > weight->charge ? weight->burst : weight->charge;
+}
+
+static __always_inline bool is_stale(__u32 mark, __u32 second)
+{
+	return ((second - mark) & ~MARK_INHERITED) > MARK_MAX_AGE;
+}
+
+/* The debt that the time of a cell shows. What is more than a source can owe is of another limit. */
+static __always_inline __u64 heat_debt(const struct heat *heat, __u64 tat)
+{
+	__u64 debt = (tat & ~HEAT_EXACT) - heat->now;
+
+	if ((__s64)debt <= 0 || is_stale(heat->mark, heat->second))
+		return 0;
+	if (tat & HEAT_EXACT)
+		return debt;
+	if (!heat->own)
+		return debt < cold_room(&heat->weight) ? debt : cold_room(&heat->weight);
+	return debt > whole_room(&heat->weight) + 2 * heat->slack ? 0 : debt;
+}
+
+static __always_inline struct heat_line *heat_line(const struct policy *policy, __u64 hash)
+{
+	/* Half of the lines are the first policy's, a quarter the next one's, and so on. */
+	__u32 lines = (heat_mask + 1) >> ((policy->slot & (MAX_POLICIES - 1)) + 1);
+	__u32 index = lines + ((__u32)(hash >> 32) & (lines - 1));
+
+	return bpf_map_lookup_elem(&heat_lines, &index);
+}
+
+/* 1 where both are equal, without a branch that the processor might guess wrong. */
+static __always_inline __u64 equal(__u32 a, __u32 b)
+{
+	return ((__u64)(a ^ b) - 1) >> 63;
+}
+
+/* Keeps the verifier from checking all that follows once for each value. */
+static __always_inline __u32 any_of(__u64 index, __u64 unknown)
+{
+	asm volatile("%0 ^= %1\n%0 ^= %1" : "+r"(index) : "r"(unknown));
+	return index & (HEAT_CELLS - 1);
+}
+
+static __always_inline __u32 tag_of(const struct heat_line *line, __u32 i)
+{
+	return line->cell[i].owner >> 32;
+}
+
+/* The time that is left of a cell; the one with the least gives its place away. */
+static __always_inline __s64 left_of(const struct heat_line *line, __u32 i, const struct heat *heat)
+{
+	const struct heat_cell *cell = &line->cell[i];
+
+	return is_stale(cell->owner, heat->second) ? LONG_PAST : (__s64)(cell->tat - heat->now);
+}
+
+static __always_inline __u64 least_left(const struct heat_line *line, const struct heat *heat)
+{
+	__s64 first = left_of(line, 0, heat), second = left_of(line, 1, heat),
+	      third = left_of(line, 2, heat), fourth = left_of(line, 3, heat);
+	__u64 a = second < first, b = fourth < third;
+
+	if (a)
+		first = second;
+	if (b)
+		third = fourth;
+	return third < first ? 2 + b : a;
+}
+
+/* The source's cell, or the one whose place it takes. */
+static __always_inline struct heat_cell *heat_find(struct heat_line *line, struct heat *heat,
+						   __u64 hash)
+{
+	__u64 second = equal(tag_of(line, 1), heat->tag), third = equal(tag_of(line, 2), heat->tag),
+	      fourth = equal(tag_of(line, 3), heat->tag);
+	__u64 index = second + 2 * third + 3 * fourth;
+	struct heat_cell *cell;
+
+	heat->own = second | third | fourth | equal(tag_of(line, 0), heat->tag);
+	if (!heat->own)
+		index = least_left(line, heat);
+	cell = &line->cell[any_of(index, hash)];
+	heat->mark = cell->owner;
+	heat->tat = *(volatile __u64 *)&cell->tat;
+	heat->debt = heat_debt(heat, heat->tat);
+	return cell;
+}
+
+static __always_inline bool is_exact(const struct heat *heat)
+{
+	return heat->tat & HEAT_EXACT && (heat->own || heat->debt);
+}
+
+static __always_inline bool heat_fits(const struct heat *heat, __u64 room)
+{
+	return heat->weight.fits && heat->debt + heat->weight.charge <= room;
+}
+
+static __always_inline bool is_cold(const struct heat *heat)
+{
+	return heat_fits(heat, cold_room(&heat->weight));
+}
+
+/* Makes the cell the source's, as of now. */
+static __always_inline void heat_own(struct heat_cell *cell, const struct heat *heat, __u32 flag)
+{
+	*(volatile __u64 *)&cell->owner = (__u64)heat->tag << 32 | flag | heat->second;
+}
+
+/* Reads the clock that does for a limit. */
+static __always_inline void heat_clock(struct heat *heat, struct walk *walk)
+{
+	__u64 tick = tick_read() * tick_ns, slack = HEAT_SLACK * tick_ns << HEAT_SHIFT;
+
+	heat->second = tick >> MARK_SHIFT;
+	if (heat->weight.burst < HEAT_FINE * slack && heat->weight.charge) {
+		heat->now = now_of(walk) << HEAT_SHIFT;
+		heat->slack = 0;
+		return;
+	}
+	heat->now = tick << HEAT_SHIFT;
+	heat->slack = slack;
+}
+
+/* Finds the cell of a source, or NULL where its limit is none for cells. */
+static __always_inline struct heat_cell *heat_open(struct heat *heat, struct walk *walk,
+						   const struct policy *policy,
+						   const struct limit *limit)
+{
+	struct heat_line *line;
+	__u64 hash;
+
+	if (limit->heat_burst == FOREVER)
+		return NULL;
+	hash = hash_words(hash_salt, walk->source.policy | policy->id, walk->source.addr);
+	line = heat_line(policy, hash);
+	if (!line)
+		return NULL;
+	heat->weight = weigh(limit, walk->packet.length);
+	heat_clock(heat, walk);
+	heat->tag = hash;
+	return heat_find(line, heat, hash);
+}
+
+static __always_inline bool heat_swap(struct heat_cell *cell, __u64 old, __u64 new)
+{
+	return __sync_val_compare_and_swap(&cell->tat, old, new) == old;
+}
+
+/*
+ * The tries after a first one that another CPU spoilt, now up to the whole burst: what is left to
+ * decide is whether the source is over its limit. OUTCOME_CONVERTED says that it is exact by now.
+ */
+__noinline int heat_take_again(struct heat_cell *cell, struct heat *heat, struct receipt *receipt)
+{
+	__u64 old, debt, room;
+
+	if (!cell || !heat || !receipt)
+		return OUTCOME_CONTENDED;
+	room = whole_room(&heat->weight);
+	heat->mark = heat->second; /* as who spoilt it has written */
+	for (__u64 i = 0; i < CAS_TRIES; i++) {
+		old = *(volatile __u64 *)&cell->tat;
+		debt = heat_debt(heat, old);
+		if (old & HEAT_EXACT && debt)
+			return OUTCOME_CONVERTED;
+		if (debt + heat->slack + heat->weight.charge > room && debt)
+			return OUTCOME_OVER;
+		receipt->tat[0] = heat->now + debt + heat->weight.charge;
+		if (heat_swap(cell, old, receipt->tat[0]))
+			return OUTCOME_TAKEN;
+	}
+	return OUTCOME_CONTENDED;
+}
+
+/* Charges a packet to the cell, where that leaves a debt of room at most. */
+static __always_inline enum outcome heat_take(struct heat_cell *cell, struct heat *heat, __u64 room,
+					      struct receipt *receipt)
+{
+	__u64 debt = heat->debt + heat->weight.charge;
+
+	if (!heat->weight.charge)
+		return OUTCOME_TAKEN;
+	if (!heat_fits(heat, room))
+		return OUTCOME_OVER;
+	receipt->tat[0] = heat->now + debt;
+	if (heat->mark != heat->second || !heat->own)
+		heat_own(cell, heat, 0);
+	if (heat_swap(cell, heat->tat, receipt->tat[0]))
+		return OUTCOME_TAKEN;
+	return heat_take_again(cell, heat, receipt);
+}
+
+/* Gives a charge back as far as it certainly has not drained, and where the cell still has it. */
+static __always_inline void heat_refund(struct heat_cell *cell, const struct heat *heat,
+					const struct receipt *receipt)
+{
+	__u64 left = receipt->tat[0] - heat->now - heat->slack;
+
+	if (!heat->own || heat->tat & HEAT_EXACT || (__s64)left <= 0)
+		return;
+	if (left > heat->weight.charge)
+		left = heat->weight.charge;
+	heat_swap(cell, heat->tat, heat->tat - left);
+}
+
+/* What a bucket owes, in ticks of the cells. */
+static __always_inline __u64 owed_in(const struct bucket *bucket, const struct limit *limit,
+				     enum dimension dimension, __u64 now)
+{
+	struct meter m = meter(limit, dimension, 0, now);
+
+	return heat_ticks(limit, dimension, gcra_debt(&m, bucket->tat[dimension]));
+}
+
+static __always_inline __u64 owed(const struct bucket *bucket, const struct limit *limit, __u64 now)
+{
+	__u64 packets = 0, bytes = 0;
+
+	if (limit->gcra[DIMENSION_PACKETS].cost)
+		packets = owed_in(bucket, limit, DIMENSION_PACKETS, now);
+	if (limit->gcra[DIMENSION_BYTES].cost)
+		bytes = owed_in(bucket, limit, DIMENSION_BYTES, now);
+	return packets > bytes ? packets : bytes;
+}
+
+/*
+ * How long a cell says that its bucket may owe something. Twice as long as it does, so that this is
+ * not written with every packet.
+ */
+static __always_inline __u64 hold(__u64 debt)
+{
+	return 2 * (debt + (HEAT_SLACK * tick_ns << HEAT_SHIFT));
+}
+
+/* Renews the hold after a packet, where it is shorter than what the bucket owes. */
+static __always_inline void heat_hold(struct heat_cell *cell, const struct heat *heat,
+				      const struct bucket *bucket, const struct limit *limit,
+				      __u64 now)
+{
+	__u64 debt = owed(bucket, limit, now);
+
+	if (heat->debt >= hold(debt) / 2)
+		return;
+	if (heat_swap(cell, heat->tat, (heat->now + hold(debt)) | HEAT_EXACT))
+		heat_own(cell, heat, 0);
+}
+
+#endif

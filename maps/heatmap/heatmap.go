@@ -1,0 +1,136 @@
+// Package heatmap gives the heat tier its numbers: how large the table is, up to which flood that
+// holds, and how fast sources may get exact buckets.
+package heatmap
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/wire"
+)
+
+// Sizes of the table in bytes; it is a power of two of lines. What is smaller than the default fits
+// into a CPU's cache, and has room for fewer sources that owe something at the same time.
+const (
+	MinMemory     = lineBytes << bpf.MaxPolicies
+	DefaultMemory = 1 << 20
+	MaxMemory     = 1 << 30
+
+	lineBytes = 64
+)
+
+// Settings are what the program is loaded with.
+type Settings struct {
+	Memory  uint64 // bytes, MinMemory to MaxMemory; rounded down to a power of two
+	Buckets uint32 // how many there can be
+	CPUs    int    // that packets may arrive at
+	Salt    [8]uint64
+	Tick    time.Duration // of the kernel
+}
+
+// Credit is how fast a CPU may make buckets.
+type Credit struct {
+	Cost, Burst time.Duration // of one, and that may be saved up
+}
+
+// Unlimited is a credit for as many as there are packets.
+func Unlimited() [bpf.CreditLen]Credit {
+	return [bpf.CreditLen]Credit{{Burst: math.MaxInt64}, {Burst: math.MaxInt64}}
+}
+
+// hotPerSecond is how many sources that need a bucket can get one, per CPU: some 2 % of its time.
+const hotPerSecond = 20_000
+
+// Credits returns the credits of a CPU. Sources that do not need a bucket share an eighth of them,
+// but no more than the heat table can keep in mind, and in ten minutes all.
+func (s Settings) Credits() [bpf.CreditLen]Credit {
+	cpus := uint64(max(s.CPUs, 1))
+	saved := max(min(uint64(s.Buckets)/8, lines(s.Memory))/cpus, 1)
+	cost := 10 * time.Minute / time.Duration(max(uint64(s.Buckets)/cpus, 1))
+	const hot = time.Second / hotPerSecond
+	return [bpf.CreditLen]Credit{
+		bpf.CreditCold: {Cost: cost, Burst: time.Duration(saved) * cost},
+		bpf.CreditHot:  {Cost: hot, Burst: hotPerSecond / 10 * hot},
+	}
+}
+
+// Configure sets the constants of a program that is not loaded yet, and the size of its table.
+func Configure(spec *ebpf.CollectionSpec, s Settings, credits [bpf.CreditLen]Credit) error {
+	spec.Maps[bpf.MapHeat].MaxEntries = uint32(lines(s.Memory))
+	var cost, burst [bpf.CreditLen]uint64
+	for i, c := range credits {
+		cost[i], burst[i] = uint64(c.Cost), uint64(c.Burst)
+	}
+	constants := map[string]any{
+		bpf.VarHeatMask:    uint32(lines(s.Memory) - 1),
+		bpf.VarSalt:        s.Salt,
+		bpf.VarTick:        uint64(s.Tick),
+		bpf.VarTickFirst:   firstTick(s.Tick),
+		bpf.VarCreditCost:  cost,
+		bpf.VarCreditBurst: burst,
+	}
+	for name, value := range constants {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return fmt.Errorf("set the program's constant %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func lines(memory uint64) uint64 {
+	return 1 << (bits.Len64(min(max(memory, MinMemory), MaxMemory)/lineBytes) - 1)
+}
+
+// firstTick is what the kernel's counter of ticks shows at the boot: it begins five minutes before it
+// wraps around in 32 bits, so that what cannot cope fails early.
+func firstTick(tick time.Duration) uint64 {
+	return uint64(uint32(-300 * int64(time.Second/tick)))
+}
+
+// Holds returns up to how many packets a second from ever new sources the policy of a slot keeps half
+// of its cells free, so that they pass by their cells and cost no more than that.
+func Holds(memory uint64, slot int, limit wire.Limit) float64 {
+	compiled, err := limit.Compile()
+	if err != nil || limit.IsZero() {
+		return math.Inf(1)
+	}
+	busy := max(drain(compiled.Packets.Cost, 1, compiled.Packets.Shift),
+		drain(compiled.Bytes.Cost, smallestFrame, compiled.Bytes.Shift))
+	cells := float64(lines(memory) >> (slot + 1) * uint64(bpf.HeatCells))
+	return cells / 2 / busy.Seconds()
+}
+
+// smallestFrame is the length of the IP packet in the shortest Ethernet frame, of which a flood has
+// the most a second.
+const smallestFrame = 46
+
+func drain(cost, units uint64, shift uint8) time.Duration {
+	return time.Duration(cost * units >> shift)
+}
+
+// Map is the table of a loaded program.
+type Map struct{ lines *ebpf.Map }
+
+// New returns the view of the map bpf.MapHeat. It does not close it.
+func New(lines *ebpf.Map) *Map { return &Map{lines} }
+
+// Memory returns the size of the table in bytes.
+func (m *Map) Memory() uint64 { return uint64(m.lines.MaxEntries()) * lineBytes }
+
+// Clear makes all sources cold that owe nothing to a bucket.
+func (m *Map) Clear() error {
+	n := int(m.lines.MaxEntries())
+	keys := make([]uint32, n)
+	for i := range keys {
+		keys[i] = uint32(i)
+	}
+	if _, err := m.lines.BatchUpdate(keys, make([]bpf.HeatLine, n), nil); err != nil {
+		return fmt.Errorf("clear the heat table: %w", err)
+	}
+	return nil
+}
