@@ -83,6 +83,8 @@ type kernelCounters struct {
 		Limit    kernelLimit
 		PolicyId uint64
 	}
+	Key  kernelBucketKey
+	_    [4]byte
 	Heat struct {
 		_      structs.HostLayout
 		Weight struct {
@@ -102,6 +104,7 @@ type kernelCounters struct {
 		Own    bool
 		_      [3]byte
 	}
+	Fresh kernelBucket
 }
 
 type kernelCredit uint32

@@ -318,7 +318,9 @@ struct counters {
 	/* Of the packet in hand, and here as the stack is small and zeroing it costs. */
 	struct receipt receipts[MAX_POLICIES];
 	struct ruling ruling;
+	struct bucket_key key;
 	struct heat heat;
+	struct bucket fresh;
 };
 
 /* A sample of the packets that were dropped, or would have been. */

@@ -45,31 +45,19 @@ static __always_inline struct bucket *shared_bucket(__u32 slot)
 	return bpf_map_lookup_elem(&shared_buckets, &slot);
 }
 
-static __always_inline struct bucket_key key_of(const struct walk *walk,
-						const struct policy *policy)
+/* Notes down whose bucket at this policy is meant from here on. */
+static __always_inline void set_key(const struct walk *walk, const struct policy *policy,
+				    struct counters *counters)
 {
-	struct bucket_key key = walk->source;
-
-	key.policy |= policy->id;
-	return key;
+	counters->key = walk->source;
+	counters->key.policy |= policy->id;
 }
 
-static __always_inline struct bucket *find_bucket(const struct walk *walk,
-						  const struct policy *policy)
+/* Finds the bucket or makes it. Returns whether there is one. */
+static __always_inline bool have_bucket(struct walk *walk, const struct limit *limit,
+					struct counters *counters)
 {
-	struct bucket_key key = key_of(walk, policy);
-
-	return bpf_map_lookup_elem(&buckets, &key);
-}
-
-/* Finds the bucket of a source or makes it. Returns whether there is one. */
-static __always_inline bool have_bucket(struct walk *walk, const struct policy *policy,
-					const struct limit *limit, struct counters *counters)
-{
-	struct bucket_key key = key_of(walk, policy);
-
-	return bpf_map_lookup_elem(&buckets, &key) ||
-	       new_bucket(&key, limit, counters, now_of(walk));
+	return find_bucket(counters) || new_bucket(counters, limit, now_of(walk));
 }
 
 static __always_inline const struct limit *
@@ -121,11 +109,11 @@ __noinline int make_exact(struct walk *walk, const struct policy *policy, struct
 	if (!walk || !policy || !counters || !cell)
 		return false;
 	limit = limit_of(walk, policy, counters);
-	if (!have_bucket(walk, policy, limit, counters))
+	if (!have_bucket(walk, limit, counters))
 		return false;
-	bucket = find_bucket(walk, policy);
-	if (bucket &&
-	    (bucket->fingerprint == limit->fingerprint || adopt(bucket, limit, now_of(walk))))
+	bucket = find_bucket(counters);
+	/* One of another limit is adopted by this packet, and takes the debt over with the next. */
+	if (bucket && bucket->fingerprint == limit->fingerprint)
 		promote(walk, bucket, limit, cell, &counters->heat);
 	return true;
 }
@@ -146,9 +134,9 @@ __noinline int restore(struct walk *walk, const struct policy *policy, struct co
 	if (heat->mark & MARK_INHERITED && !take_credit(counters, CREDIT_HOT))
 		return false;
 	limit = limit_of(walk, policy, counters);
-	if (!have_bucket(walk, policy, limit, counters))
+	if (!have_bucket(walk, limit, counters))
 		return false;
-	bucket = find_bucket(walk, policy);
+	bucket = find_bucket(counters);
 	debt = heat->debt;
 	if (!bucket || heat->mark & MARK_INHERITED)
 		return true;
@@ -157,36 +145,40 @@ __noinline int restore(struct walk *walk, const struct policy *policy, struct co
 	return true;
 }
 
-/* An exact source, or one that was and owes nothing. */
+/*
+ * A source whose cell is exact, but that has no bucket as far as is known: its own was evicted, or the
+ * cell is that of another source, which owes something.
+ */
 static __always_inline void open_exact(struct account *account, struct walk *walk,
-				       const struct policy *policy, struct counters *counters)
+				       const struct policy *policy, struct counters *counters,
+				       struct heat *heat)
 {
-	struct heat *heat = &counters->heat;
-
 	if (!heat->own) {
 		heat->mark = MARK_INHERITED;
 		heat_own(account->cell, heat, MARK_INHERITED);
+		account->bucket = find_bucket(counters);
+		if (account->bucket)
+			return;
 	}
-	account->bucket = find_bucket(walk, policy);
-	if (account->bucket || !heat->debt)
-		return;
+	counters->heat = *heat;
 	if (restore(walk, policy, counters))
-		account->bucket = find_bucket(walk, policy);
+		account->bucket = find_bucket(counters);
 	else
 		account->place = PLACE_NOWHERE;
 }
 
 /* A source that is cold so far: it stays so, or gets a bucket. */
 static __always_inline void open_cold(struct account *account, struct walk *walk,
-				      const struct policy *policy, struct counters *counters)
+				      const struct policy *policy, struct counters *counters,
+				      struct heat *heat)
 {
-	struct heat *heat = &counters->heat;
 	bool cold = is_cold(heat), fresh = !heat->debt;
 
+	counters->heat = *heat;
 	if (cold ? fresh && take_credit(counters, CREDIT_COLD) :
 		   take_credit(counters, CREDIT_HOT)) {
 		if (make_exact(walk, policy, counters, account->cell))
-			account->bucket = find_bucket(walk, policy);
+			account->bucket = find_bucket(counters);
 		if (account->bucket)
 			return;
 	}
@@ -195,14 +187,48 @@ static __always_inline void open_cold(struct account *account, struct walk *walk
 
 /* A source whose limit is none for heat cells. */
 static __always_inline void open_bucket(struct account *account, struct walk *walk,
-					const struct policy *policy, struct counters *counters)
+					struct counters *counters)
 {
-	account->bucket = find_bucket(walk, policy);
+	account->bucket = find_bucket(counters);
 	if (!account->bucket && take_credit(counters, CREDIT_HOT) &&
-	    have_bucket(walk, policy, account->limit, counters))
-		account->bucket = find_bucket(walk, policy);
+	    have_bucket(walk, account->limit, counters))
+		account->bucket = find_bucket(counters);
 	if (!account->bucket)
 		account->place = PLACE_NOWHERE;
+}
+
+static __always_inline __u64 hash_of(const struct counters *counters)
+{
+	return hash_words(hash_salt, counters->key.policy, counters->key.addr);
+}
+
+/* A source whose limit is one for heat cells. Those that are near it are exact, and decided first. */
+static __always_inline void open_cell(struct account *account, struct walk *walk,
+				      const struct policy *policy, struct counters *counters)
+{
+	__u64 hash = hash_of(counters), index;
+	struct heat_line *line = heat_line(policy, hash);
+	struct heat_cell *cell;
+	struct heat heat;
+	bool own;
+
+	account->place = PLACE_NOWHERE;
+	if (!line)
+		return;
+	account->place = PLACE_SOURCE;
+	index = own_index(line, hash, &own);
+	cell = own ? &line->cell[any_of(index, hash)] : NULL;
+	if (cell && cell->tat & HEAT_EXACT) {
+		account->cell = cell;
+		account->bucket = find_bucket(counters);
+		if (account->bucket)
+			return;
+	}
+	account->cell = heat_open(&heat, walk, account->limit, line, cell, hash);
+	if (is_exact(&heat))
+		open_exact(account, walk, policy, counters, &heat);
+	else
+		open_cold(account, walk, policy, counters, &heat);
 }
 
 /*
@@ -222,21 +248,17 @@ static __always_inline struct account open_account(struct walk *walk, const stru
 		account.bucket = shared_bucket(policy->slot);
 		return account;
 	}
-	account.cell = heat_open(&counters->heat, walk, policy, account.limit);
-	if (!account.cell) {
-		open_bucket(&account, walk, policy, counters);
-		return account;
-	}
-	if (is_exact(&counters->heat))
-		open_exact(&account, walk, policy, counters);
-	if (account.place == PLACE_SOURCE && !account.bucket)
-		open_cold(&account, walk, policy, counters);
+	set_key(walk, policy, counters);
+	if (account.limit->heat_burst != FOREVER)
+		open_cell(&account, walk, policy, counters);
+	else
+		open_bucket(&account, walk, counters);
 	return account;
 }
 
 /* Finds the account that a receipt is of. Its bucket is NULL where it was evicted meanwhile. */
 static __always_inline struct account account_of(struct walk *walk, const struct policy *policy,
-						 const struct counters *counters,
+						 struct counters *counters,
 						 const struct receipt *receipt)
 {
 	struct account account = {
@@ -246,13 +268,37 @@ static __always_inline struct account account_of(struct walk *walk, const struct
 
 	switch (receipt->place) {
 	case PLACE_SOURCE:
-		account.bucket = find_bucket(walk, policy);
+		set_key(walk, policy, counters);
+		account.bucket = find_bucket(counters);
 		break;
 	case PLACE_SHARED:
 		account.bucket = shared_bucket(policy->slot);
 		break;
 	}
 	return account;
+}
+
+/* Gives a charge back to a source's cell, where it still has one. */
+static __always_inline void refund_cell(struct walk *walk, const struct policy *policy,
+					struct counters *counters, const struct limit *limit,
+					const struct receipt *receipt)
+{
+	struct heat_line *line;
+	struct heat_cell *cell;
+	__u64 hash, index;
+	struct heat heat;
+	bool own;
+
+	set_key(walk, policy, counters);
+	hash = hash_of(counters);
+	line = heat_line(policy, hash);
+	if (!line)
+		return;
+	index = own_index(line, hash, &own);
+	if (!own)
+		return;
+	cell = heat_open(&heat, walk, limit, line, &line->cell[any_of(index, hash)], hash);
+	heat_refund(cell, &heat, receipt);
 }
 
 #endif

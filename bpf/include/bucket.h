@@ -52,36 +52,37 @@ __noinline int adopt(struct bucket *bucket, const struct limit *limit, __u64 now
 	return true;
 }
 
-/* Puts a new bucket into the map, if there is none. Returns 0 where it did. */
-__noinline int insert_bucket(const struct bucket_key *key, const struct limit *limit, __u64 now)
+/* The bucket of counters->key, or NULL. */
+static __always_inline struct bucket *find_bucket(const struct counters *counters)
 {
-	struct bucket fresh = {};
-	struct bucket_key copy;
+	return bpf_map_lookup_elem(&buckets, &counters->key);
+}
 
-	if (!key || !limit)
-		return -1;
-	/* Before Linux 6.2 a key cannot be where an argument of a global function points to. */
-	copy = *key;
-	fresh.tat[DIMENSION_PACKETS] = now << shift_of(limit->fingerprint, DIMENSION_PACKETS);
-	fresh.tat[DIMENSION_BYTES] = now << shift_of(limit->fingerprint, DIMENSION_BYTES);
-	fresh.fingerprint = limit->fingerprint;
-	return bpf_map_update_elem(&buckets, &copy, &fresh, BPF_NOEXIST);
+/* Puts a new bucket of counters->key into the map, if there is none. */
+static __always_inline void insert_bucket(struct counters *counters, const struct limit *limit,
+					  __u64 now)
+{
+	struct bucket *fresh = &counters->fresh;
+
+	*fresh = (struct bucket){.fingerprint = limit->fingerprint};
+	fresh->tat[DIMENSION_PACKETS] = now << shift_of(limit->fingerprint, DIMENSION_PACKETS);
+	fresh->tat[DIMENSION_BYTES] = now << shift_of(limit->fingerprint, DIMENSION_BYTES);
+	bpf_map_update_elem(&buckets, &counters->key, fresh, BPF_NOEXIST);
 }
 
 /*
- * Makes a bucket. Another CPU may do so at the same time: BPF_NOEXIST lets the first win, and
+ * Makes that bucket. Another CPU may do so at the same time: BPF_NOEXIST lets the first win, and
  * looking up again makes both use that one.
  */
-static __always_inline struct bucket *new_bucket(const struct bucket_key *key,
-						 const struct limit *limit,
-						 struct counters *counters, __u64 now)
+static __always_inline struct bucket *new_bucket(struct counters *counters,
+						 const struct limit *limit, __u64 now)
 {
 	struct bucket *bucket;
 
 	if (now < counters->next_insert)
 		return NULL;
-	insert_bucket(key, limit, now);
-	bucket = bpf_map_lookup_elem(&buckets, key);
+	insert_bucket(counters, limit, now);
+	bucket = find_bucket(counters);
 	if (bucket)
 		counters->inserts++;
 	else

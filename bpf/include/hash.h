@@ -18,8 +18,11 @@ volatile const __u64 hash_salt[8] = {};
  */
 static __always_inline __u64 hash_words(const volatile __u64 *salt, __u32 tag, const __be32 *addr)
 {
-	__u64 h = salt[0] + salt[1] * tag + salt[2] * addr[0] + salt[3] * addr[1] +
-		  salt[4] * addr[2] + salt[5] * addr[3];
+	__u64 h = salt[0] + salt[1] * tag + salt[2] * addr[0];
+
+	/* An IPv4 address ends here: the products of its other words would be 0. */
+	if (addr[1] | addr[2] | addr[3])
+		h += salt[3] * addr[1] + salt[4] * addr[2] + salt[5] * addr[3];
 
 	h ^= h >> 32;
 	h *= salt[6] | 1;

@@ -31,6 +31,7 @@
 #define HEAT_EXACT 1ULL /* in a cell's time */
 #define HEAT_SLACK 2 /* ticks of the kernel */
 #define HEAT_FINE  64 /* a burst of fewer times the slack is timed by the exact clock */
+#define MAX_HOLD   (1ULL << 62) /* twice the largest burst that has cells, and the slack */
 
 /*
  * The low half of a cell's owner is when its time was written last, in units of 2^MARK_SHIFT ns. Times
@@ -150,28 +151,19 @@ static __always_inline __u64 least_left(const struct heat_line *line, const stru
 	return third < first ? 2 + b : a;
 }
 
-/* The source's cell, or the one whose place it takes. */
-static __always_inline struct heat_cell *heat_find(struct heat_line *line, struct heat *heat,
-						   __u64 hash)
+/* Which cell of the line is the source's, where one is. */
+static __always_inline __u64 own_index(const struct heat_line *line, __u32 tag, bool *own)
 {
-	__u64 second = equal(tag_of(line, 1), heat->tag), third = equal(tag_of(line, 2), heat->tag),
-	      fourth = equal(tag_of(line, 3), heat->tag);
-	__u64 index = second + 2 * third + 3 * fourth;
-	struct heat_cell *cell;
+	__u64 first = equal(tag_of(line, 0), tag), second = equal(tag_of(line, 1), tag),
+	      third = equal(tag_of(line, 2), tag), fourth = equal(tag_of(line, 3), tag);
 
-	heat->own = second | third | fourth | equal(tag_of(line, 0), heat->tag);
-	if (!heat->own)
-		index = least_left(line, heat);
-	cell = &line->cell[any_of(index, hash)];
-	heat->mark = cell->owner;
-	heat->tat = *(volatile __u64 *)&cell->tat;
-	heat->debt = heat_debt(heat, heat->tat);
-	return cell;
+	*own = first | second | third | fourth;
+	return second + 2 * third + 3 * fourth;
 }
 
 static __always_inline bool is_exact(const struct heat *heat)
 {
-	return heat->tat & HEAT_EXACT && (heat->own || heat->debt);
+	return heat->tat & HEAT_EXACT && heat->debt;
 }
 
 static __always_inline bool heat_fits(const struct heat *heat, __u64 room)
@@ -205,24 +197,30 @@ static __always_inline void heat_clock(struct heat *heat, struct walk *walk)
 	heat->slack = slack;
 }
 
-/* Finds the cell of a source, or NULL where its limit is none for cells. */
-static __always_inline struct heat_cell *heat_open(struct heat *heat, struct walk *walk,
-						   const struct policy *policy,
-						   const struct limit *limit)
+/* Reads the cell of a source at the moment of a packet. */
+static __always_inline void heat_read(struct heat *heat, const struct heat_cell *cell)
 {
-	struct heat_line *line;
-	__u64 hash;
+	heat->mark = cell->owner;
+	heat->tat = *(const volatile __u64 *)&cell->tat;
+	heat->debt = heat_debt(heat, heat->tat);
+}
 
-	if (limit->heat_burst == FOREVER)
-		return NULL;
-	hash = hash_words(hash_salt, walk->source.policy | policy->id, walk->source.addr);
-	line = heat_line(policy, hash);
-	if (!line)
-		return NULL;
+/* Looks a source up that is not known as exact: it has a cell, or takes the one that is left first. */
+static __always_inline struct heat_cell *heat_open(struct heat *heat, struct walk *walk,
+						   const struct limit *limit,
+						   struct heat_line *line, struct heat_cell *own,
+						   __u64 hash)
+{
+	struct heat_cell *cell = own;
+
+	heat->own = own;
+	heat->tag = hash;
 	heat->weight = weigh(limit, walk->packet.length);
 	heat_clock(heat, walk);
-	heat->tag = hash;
-	return heat_find(line, heat, hash);
+	if (!own)
+		cell = &line->cell[any_of(least_left(line, heat), hash)];
+	heat_read(heat, cell);
+	return cell;
 }
 
 static __always_inline bool heat_swap(struct heat_cell *cell, __u64 old, __u64 new)
@@ -316,17 +314,34 @@ static __always_inline __u64 hold(__u64 debt)
 	return 2 * (debt + (HEAT_SLACK * tick_ns << HEAT_SHIFT));
 }
 
-/* Renews the hold after a packet, where it is shorter than what the bucket owes. */
-static __always_inline void heat_hold(struct heat_cell *cell, const struct heat *heat,
-				      const struct bucket *bucket, const struct limit *limit,
-				      __u64 now)
+/* Renews a hold. Returns 0. */
+__noinline int heat_renew(struct heat_cell *cell, struct walk *walk, const struct limit *limit,
+			  __u64 debt)
 {
-	__u64 debt = owed(bucket, limit, now);
+	struct heat heat = {.weight = {.burst = limit ? limit->heat_burst : 0, .charge = 1}};
+	__u64 tat;
 
-	if (heat->debt >= hold(debt) / 2)
-		return;
-	if (heat_swap(cell, heat->tat, (heat->now + hold(debt)) | HEAT_EXACT))
-		heat_own(cell, heat, 0);
+	if (!cell || !walk || !limit)
+		return 0;
+	tat = *(volatile __u64 *)&cell->tat;
+	heat.tag = cell->owner >> 32;
+	heat_clock(&heat, walk);
+	if (tat & HEAT_EXACT && heat_swap(cell, tat, (heat.now + hold(debt)) | HEAT_EXACT))
+		heat_own(cell, &heat, 0);
+	return 0;
+}
+
+/*
+ * Renews the hold after a packet, where it is shorter than what the bucket owes, or longer than any.
+ */
+static __always_inline void heat_hold(struct heat_cell *cell, struct walk *walk,
+				      const struct bucket *bucket, const struct limit *limit)
+{
+	__u64 now = now_of(walk), debt = owed(bucket, limit, now);
+	__u64 left = *(volatile __u64 *)&cell->tat - (now << HEAT_SHIFT);
+
+	if (left - hold(debt) / 2 > MAX_HOLD)
+		heat_renew(cell, walk, limit, debt);
 }
 
 #endif

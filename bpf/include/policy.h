@@ -82,7 +82,7 @@ static __always_inline enum outcome ask_cell(struct walk *walk, const struct pol
 	outcome = heat_take(account->cell, &counters->heat, room, receipt);
 	if (outcome != OUTCOME_CONVERTED)
 		return outcome;
-	account->bucket = find_bucket(walk, policy);
+	account->bucket = find_bucket(counters);
 	account->place = account->bucket ? PLACE_SOURCE : PLACE_NOWHERE;
 	return outcome;
 }
@@ -130,9 +130,9 @@ static __always_inline enum reason ask(struct walk *walk, const struct policy *p
 			return outcome == OUTCOME_OVER ? REASON_UNTRACKED : REASON_CONTENDED;
 	}
 	reason = ask_bucket(walk, policy, account, receipt);
-	if (receipt && account->bucket && account->cell)
-		heat_hold(account->cell, &counters->heat, account->bucket, account->limit,
-			  now_of(walk));
+	/* A packet that is refused does not add to what the bucket owes. */
+	if (reason == REASON_UNDER_LIMIT && receipt && account->bucket && account->cell)
+		heat_hold(account->cell, walk, account->bucket, account->limit);
 	return reason;
 }
 
@@ -213,9 +213,7 @@ __noinline int refund_one(struct walk *walk, const struct policy *policy, struct
 		return 0;
 	account = account_of(walk, policy, counters, receipt);
 	if (has_cell(&account)) {
-		account.cell = heat_open(&counters->heat, walk, policy, account.limit);
-		if (account.cell)
-			heat_refund(account.cell, &counters->heat, receipt);
+		refund_cell(walk, policy, counters, account.limit, receipt);
 		return 0;
 	}
 	if (account.bucket && account.bucket->fingerprint == account.limit->fingerprint)

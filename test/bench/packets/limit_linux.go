@@ -19,6 +19,14 @@ func fast() wire.Limit {
 	}}
 }
 
+// usual returns the limit of a source of which a server can take many.
+func usual() wire.Limit {
+	return wire.Limit{Packets: wire.Quota{
+		Rate:  rate.Rate{Count: 1000, Per: time.Second, Unit: rate.Packets},
+		Burst: 2000,
+	}}
+}
+
 // fastBoth returns a limit in packets and bytes that no run comes near.
 func fastBoth() wire.Limit {
 	limit := fast()

@@ -75,7 +75,9 @@ func manySources() []subject {
 	}
 	flood := subject{name: "a new source per packet, map of 1 M", reason: bpf.ReasonUnderLimit,
 		setup: setup{onePolicy(fast()), nil, manyBuckets}, sources: all}
-	return slices.Concat(some256, million, []subject{flood})
+	spoofed := subject{name: "a new source per packet, 1,000 pps each", reason: bpf.ReasonUnderLimit,
+		setup: setup{onePolicy(usual()), nil, manyBuckets}, sources: all}
+	return slices.Concat(some256, million, []subject{flood, spoofed})
 }
 
 func policies() []subject {
