@@ -43,6 +43,8 @@ type (
 	Rate = kernelRate
 	// Rule is what is said of one prefix.
 	Rule = kernelRule
+	// VerifiedLine is a line of the table of verified sources.
+	VerifiedLine = kernelVerifiedLine
 )
 
 // Verdict says what became of a packet.
@@ -131,6 +133,15 @@ const (
 	PolicySyn    = 1 << 3
 	PolicyConfig = 1 << 4
 
+	PolicyUnverified = 1 << 5
+
+	OriginPeople = 2
+
+	VerifiedLineBits  = 16
+	VerifiedLines     = 1 << VerifiedLineBits
+	VerifiedPerLine   = len(VerifiedLine{}.Entry)
+	VerifiedTickShift = 30
+
 	ConfigDryRun = 1 << 0
 
 	ConfigCurrent  = 0
@@ -149,6 +160,7 @@ const (
 	MapRules4        = kernelMapRules4
 	MapRules6        = kernelMapRules6
 	MapSharedBuckets = kernelMapSharedBuckets
+	MapVerified      = kernelMapVerified
 )
 
 // Names of the programs in the object, of the two variables that freeze the clock in tests, and of
@@ -166,7 +178,7 @@ const (
 func PinnedMaps() []string {
 	return []string{
 		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapLosses,
-		MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets,
+		MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets, MapVerified,
 	}
 }
 

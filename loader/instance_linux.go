@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/maps/verifiedmap"
 	"github.com/headgate/headgate/maps/wire"
 )
 
@@ -137,6 +138,11 @@ func (i *Instance) Rules() *rulemap.Map {
 // Buckets returns the sources.
 func (i *Instance) Buckets() *bucketmap.Map {
 	return bucketmap.New(i.maps[bpf.MapBuckets], i.maps[bpf.MapSharedBuckets], i.maps[bpf.MapLosses])
+}
+
+// Verified returns the verified sources. It takes no lock to change them.
+func (i *Instance) Verified() *verifiedmap.Map {
+	return verifiedmap.New(i.maps[bpf.MapVerified], i.maps[bpf.MapGlobals])
 }
 
 // Stats reads the counters.

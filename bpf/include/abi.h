@@ -92,6 +92,8 @@ struct rate {
 #define POLICY_SYN    (1 << 3)
 #define POLICY_CONFIG (1 << 4) /* for userspace: it comes from a configuration file */
 
+#define POLICY_UNVERIFIED (1 << 5) /* match only sources that are not verified */
+
 struct policy {
 	struct limit limit;
 	__u16 id; /* never reused, never 0: rules and bucket keys refer to it */
@@ -169,6 +171,9 @@ enum action {
 	ACTION_LEN,
 };
 
+/* Origins below this are people, by commands and files; the others found something out. */
+#define ORIGIN_PEOPLE 2
+
 /* What is said of one prefix. Each action holds until its time: 0 for not at all. */
 struct rule {
 	__u64 until[ACTION_LEN]; /* indexed by enum action */
@@ -176,7 +181,7 @@ struct rule {
 	struct rate rate[DIMENSION_LEN];
 	__u16 policy_id;
 	__u8 prefix_len;
-	__u8 origin[ACTION_LEN]; /* for userspace */
+	__u8 origin[ACTION_LEN];
 	__u8 _pad;
 };
 
@@ -247,10 +252,30 @@ struct receipt {
 	__u64 place;
 };
 
-/* A limit that a rule sets, and the policy that it is for. */
+/* A limit that a rule sets, the policy that it is for, and who made the rule. */
 struct ruling {
 	struct limit limit;
-	__u64 policy_id;
+	__u32 policy_id;
+	__u32 origin;
+};
+
+/*
+ * Sources that proved to be who they say, as by a TCP handshake, are verified for a while. A table
+ * of VERIFIED_LINES lines has them, each of which is one cache line and one access to memory. The
+ * top bits of the hash of a source (see hash.h) are the number of its line. An entry there has
+ * the low 32 bits of the hash below, and above the tick of 2^VERIFIED_TICK_SHIFT ns of the boot
+ * clock from which on it does not count: 0 for an entry that never did. Ticks do not come again
+ * in 146 years.
+ *
+ * Only userspace writes, whole entries, and each of them alone says all about a source.
+ */
+#define VERIFIED_LINE_BITS  16
+#define VERIFIED_LINES      (1 << VERIFIED_LINE_BITS)
+#define VERIFIED_PER_LINE   8
+#define VERIFIED_TICK_SHIFT 30
+
+struct verified_line {
+	__u64 entry[VERIFIED_PER_LINE];
 };
 
 /* Of one CPU. */

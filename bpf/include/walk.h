@@ -21,6 +21,13 @@ struct packet {
 	bool is_syn; /* opens a TCP connection */
 };
 
+/* Whether the source is verified; looked up when that is first asked. */
+enum proof {
+	PROOF_UNKNOWN,
+	PROOF_FOUND,
+	PROOF_MISSING,
+};
+
 struct walk {
 	__u64 now;
 	struct packet packet;
@@ -28,6 +35,7 @@ struct walk {
 	__u8 action; /* that the rules say; the limit of ACTION_LIMIT is in counters.ruling */
 	__u8 overflow;
 	__u8 refused; /* the verdict where a policy speaks against the packet */
+	__u8 proof; /* enum proof */
 	bool untracked; /* a bucket could not be made */
 };
 

@@ -78,6 +78,10 @@ type Policy struct {
 
 	HasProto bool
 
+	// Unverified leaves out packets of sources that are verified: that proved to be who they say
+	// (verifiedmap), or that people have set a limit for.
+	Unverified bool
+
 	// FromConfig says that a configuration file has it, which may take it away again.
 	FromConfig bool
 
@@ -133,11 +137,11 @@ func validateName(name string) error {
 // them would have no effect of its own.
 func (p Policy) sameMatch(o Policy) bool {
 	return p.HasProto == o.HasProto && p.Proto == o.Proto && p.Ports == o.Ports &&
-		p.SYN == o.SYN && p.Key == o.Key && p.DryRun == o.DryRun
+		p.SYN == o.SYN && p.Unverified == o.Unverified && p.Key == o.Key && p.DryRun == o.DryRun
 }
 
 func (p Policy) matchesAll() bool {
-	return !p.HasProto && p.Ports == (Ports{}) && !p.SYN
+	return !p.HasProto && p.Ports == (Ports{}) && !p.SYN && !p.Unverified
 }
 
 func (p Policy) encode() (bpf.Policy, bpf.PolicyInfo, error) {
@@ -156,6 +160,9 @@ func (p Policy) encode() (bpf.Policy, bpf.PolicyInfo, error) {
 	}
 	if p.SYN {
 		policy.Flags |= bpf.PolicySyn
+	}
+	if p.Unverified {
+		policy.Flags |= bpf.PolicyUnverified
 	}
 	if p.Key == Shared {
 		policy.Flags |= bpf.PolicyShared
@@ -178,6 +185,7 @@ func decodePolicy(p bpf.Policy, info bpf.PolicyInfo, dryRun bool) Policy {
 		HasProto: p.Flags&bpf.PolicyProto != 0,
 		Proto:    p.Proto,
 
+		Unverified: p.Flags&bpf.PolicyUnverified != 0,
 		FromConfig: p.Flags&bpf.PolicyConfig != 0,
 
 		id:   p.Id,

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/verifiedmap"
 	"github.com/headgate/headgate/maps/wire"
 )
 
@@ -46,6 +47,7 @@ type Lab struct {
 	Policies *policymap.Map
 	Rules    *rulemap.Map
 	Buckets  *bucketmap.Map
+	Verified *verifiedmap.Map
 
 	tb     TB
 	coll   *ebpf.Collection
@@ -69,10 +71,11 @@ func New(tb TB, o Options) *Lab {
 		Policies: policymap.New(coll.Maps[bpf.MapConfigs], spec.Maps[bpf.MapConfigs].InnerMap, ""),
 		Buckets: bucketmap.New(coll.Maps[bpf.MapBuckets], coll.Maps[bpf.MapSharedBuckets],
 			coll.Maps[bpf.MapLosses]),
-		tb:    tb,
-		coll:  coll,
-		prog:  coll.Programs[o.program()],
-		clock: coll.Variables[bpf.VarClockNow],
+		Verified: verifiedmap.New(coll.Maps[bpf.MapVerified], coll.Maps[bpf.MapGlobals]),
+		tb:       tb,
+		coll:     coll,
+		prog:     coll.Programs[o.program()],
+		clock:    coll.Variables[bpf.VarClockNow],
 	}
 	l.Rules = rulemap.New(coll.Maps[bpf.MapRules4], coll.Maps[bpf.MapRules6],
 		coll.Maps[bpf.MapGlobals], l.Clock)
