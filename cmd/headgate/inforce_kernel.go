@@ -85,6 +85,9 @@ func policyWords(p config.Policy) string {
 	if p.FirstPort != 0 {
 		matches += " to port " + portWords(p)
 	}
+	if p.Unverified {
+		matches += " of unverified sources"
+	}
 	whose := "each source"
 	if p.Shared {
 		whose = "all together"

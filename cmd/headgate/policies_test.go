@@ -19,7 +19,7 @@ func testConfig(t *testing.T) policymap.Config {
 	for _, p := range []policymap.Policy{
 		{Name: policymap.Default, Limit: wire.Limit{Packets: packetQuota(t, "10kpps", 20000)}},
 		{
-			Name: "dns", HasProto: true, Proto: 17, Ports: policymap.Ports{First: 53, Last: 53}, Key: policymap.Shared,
+			Name: "dns", HasProto: true, Proto: 17, Ports: policymap.Ports{First: 53, Last: 53}, Unverified: true, Key: policymap.Shared,
 			Limit: wire.Limit{Packets: packetQuota(t, "500pps", 500)},
 		},
 		{
@@ -48,7 +48,7 @@ func TestPoliciesView(t *testing.T) {
 	want := render.Policies{
 		{Name: "default", Key: "source", Limit: render.Limit{Rate: "10kpps", Burst: 20000}, Action: "drop", ID: 1},
 		{
-			Name: "dns", Match: render.Match{Protocol: "udp", Ports: "53"}, Key: "shared",
+			Name: "dns", Match: render.Match{Protocol: "udp", Ports: "53", Unverified: true}, Key: "shared",
 			Limit: render.Limit{Rate: "500pps", Burst: 500}, Action: "drop", ID: 2,
 		},
 		{

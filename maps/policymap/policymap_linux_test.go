@@ -58,7 +58,9 @@ func drawConfig(t *rapid.T, c policymap.Config) policymap.Config {
 			Ports:  policymap.Ports{First: port, Last: rapid.Uint16Min(port).Draw(t, "last")},
 			Key:    rapid.SampledFrom([]policymap.Key{policymap.PerSource, policymap.Shared}).Draw(t, "key"),
 			DryRun: rapid.Bool().Draw(t, "dry"),
-			Limit:  progtest.Packets("7ppm", rapid.Uint64Range(1, 100).Draw(t, "burst")),
+
+			Unverified: rapid.Bool().Draw(t, "unverified"),
+			Limit:      progtest.Packets("7ppm", rapid.Uint64Range(1, 100).Draw(t, "burst")),
 		}
 		if rapid.Bool().Draw(t, "tcp") {
 			p.HasProto, p.Proto, p.SYN = true, 6, rapid.Bool().Draw(t, "syn")

@@ -104,6 +104,7 @@ func policies() render.Policies {
 			Name: "syn", Match: render.Match{Protocol: "tcp", Ports: "1000-2000", SYN: true}, Key: "source",
 			Limit: render.Limit{Bandwidth: "64KiB/s", BandwidthBurst: 1000000}, Action: "dry-run", ID: 3,
 		},
+		{Name: "strangers", Match: render.Match{Unverified: true}, Key: "shared", Limit: render.Limit{Rate: "200kpps", Burst: 200000}, Action: "drop", ID: 5},
 		{Name: "ports", Match: render.Match{Ports: "80"}, Key: "source", Limit: render.Limit{Rate: "6pph", Burst: 1}, Action: "drop", ID: 4},
 	}
 }
