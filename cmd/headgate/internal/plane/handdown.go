@@ -40,8 +40,10 @@ func (p *Plane) Enforce(rules []handdown.Rule) error {
 			}
 			made = append(made, rule)
 		}
-		_, err = i.Rules().SetAll(made, nil)
-		return err
+		if _, err = i.Rules().SetAll(made, nil); err != nil {
+			return err
+		}
+		return disprove(i, made, &config)
 	})
 }
 
