@@ -77,6 +77,8 @@ func TestFloodCrowdsOutNobodyVerified(t *testing.T) {
 		wantRuns(t, lab, underLimit, udp(alice), udp("2001:db8::2"))
 	}
 	wantRuns(t, lab, overPackets, udp(bob), udp("2001:db8:0:1::1"))
+	// It takes no room either: of what was dropped there is no bucket.
+	wantSources(t, lab, alice, "2001:db8::", "100.0.0.0", "100.0.0.1", "100.0.0.2", "100.0.0.3", "100.0.0.4")
 	wantSlots(t, lab, map[string]statmap.Slot{
 		"default":   {Pass: packetCount(605)},
 		"strangers": {Pass: packetCount(5), Drop: packetCount(302)},

@@ -144,6 +144,9 @@ func (p Policy) matchesAll() bool {
 	return !p.HasProto && p.Ports == (Ports{}) && !p.SYN && !p.Unverified
 }
 
+// forStrangers says that all unverified sources share one bucket.
+func (p Policy) forStrangers() bool { return p.Unverified && p.Key == Shared }
+
 func (p Policy) encode() (bpf.Policy, bpf.PolicyInfo, error) {
 	limit, rates, err := wire.EncodeLimit(p.Limit)
 	if err != nil {

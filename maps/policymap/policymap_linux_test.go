@@ -128,20 +128,24 @@ func TestIDsAndSlots(t *testing.T) {
 	}
 }
 
-// Those in dry run come last, and otherwise the order is that in which they were made.
+// Those in dry run come last, those that unverified sources share first, and otherwise the order is that in which they were made.
 func TestEnforcedPoliciesComeFirst(t *testing.T) {
 	c := policymap.NewConfig()
-	for i, name := range []string{"a", "b", "c", "d"} {
+	for i, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		p := limited(name, uint16(i+1))
 		p.DryRun = name == "a" || name == "c"
+		p.Unverified = name == "e" || name == "f"
+		if name == "f" || name == "g" {
+			p.Key = policymap.Shared
+		}
 		set(t, &c, p)
 	}
 	var names string
 	for _, p := range c.Policies {
 		names += p.Name
 	}
-	if names != "bdac" {
-		t.Errorf("the order is %s, want bdac", names)
+	if names != "fbdegac" {
+		t.Errorf("the order is %s, want fbdegac", names)
 	}
 }
 

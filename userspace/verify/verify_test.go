@@ -124,8 +124,8 @@ func TestSetFor(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		l.requests("203.0.113.1", 1)
 		l.wantTold(map[string]int{"203.0.113.1": 1})
-		if got := l.kernel.periods[1]; got != 75*time.Second {
-			t.Errorf("verified for %v", got)
+		if want := []time.Duration{75 * time.Second, 75 * time.Second}; !slices.Equal(l.kernel.periods, want) {
+			t.Errorf("verified for %v, want %v", l.kernel.periods, want)
 		}
 	})
 }
