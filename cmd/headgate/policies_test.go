@@ -19,11 +19,11 @@ func testConfig(t *testing.T) policymap.Config {
 	for _, p := range []policymap.Policy{
 		{Name: policymap.Default, Limit: wire.Limit{Packets: packetQuota(t, "10kpps", 20000)}},
 		{
-			Name: "dns", HasProto: true, Proto: 17, Ports: policymap.Ports{First: 53, Last: 53}, Unverified: true, Key: policymap.Shared,
+			Name: "dns", HasProto: true, Proto: 17, Ports: policymap.Ports{First: 53, Last: 53}, Key: policymap.Shared,
 			Limit: wire.Limit{Packets: packetQuota(t, "500pps", 500)},
 		},
 		{
-			Name: "syn", SYN: true, Ports: policymap.Ports{First: 1000, Last: 2000}, DryRun: true,
+			Name: "syn", SYN: true, Unverified: true, Ports: policymap.Ports{First: 1000, Last: 2000}, DryRun: true,
 			Limit: wire.Limit{Packets: packetQuota(t, "30ppm", 1)},
 		},
 	} {
@@ -48,11 +48,11 @@ func TestPoliciesView(t *testing.T) {
 	want := render.Policies{
 		{Name: "default", Key: "source", Limit: render.Limit{Rate: "10kpps", Burst: 20000}, Action: "drop", ID: 1},
 		{
-			Name: "dns", Match: render.Match{Protocol: "udp", Ports: "53", Unverified: true}, Key: "shared",
+			Name: "dns", Match: render.Match{Protocol: "udp", Ports: "53"}, Key: "shared",
 			Limit: render.Limit{Rate: "500pps", Burst: 500}, Action: "drop", ID: 2,
 		},
 		{
-			Name: "syn", Match: render.Match{Ports: "1000-2000", SYN: true}, Key: "source",
+			Name: "syn", Match: render.Match{Ports: "1000-2000", SYN: true, Unverified: true}, Key: "source",
 			Limit: render.Limit{Rate: "30ppm", Burst: 1}, Action: "dry-run", ID: 3,
 		},
 	}
