@@ -1,30 +1,31 @@
 package verifiedmap
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
+	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 )
 
-// access says what the table is mapped for.
-type access int
-
-const (
-	read  = access(unix.PROT_READ)
-	write = access(unix.PROT_READ | unix.PROT_WRITE)
-)
-
-// with maps the table for as long as do takes. That costs some 20 microseconds, and there is
-// nothing to close.
-func (m *Map) with(a access, do func(table)) (err error) {
-	lines := int(m.lines.MaxEntries())
-	memory, err := unix.Mmap(m.lines.FD(), 0, lines*int(unsafe.Sizeof(line{})), int(a), unix.MAP_SHARED)
+// mapMemory maps all lines into memory.
+func mapMemory(lines *ebpf.Map) ([]byte, error) {
+	size := int(lines.MaxEntries()) * int(unsafe.Sizeof(line{}))
+	memory, err := unix.Mmap(lines.FD(), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		return fmt.Errorf("map the table of verified sources into memory: %w", err)
+		return nil, fmt.Errorf("map the table of verified sources into memory: %w", err)
 	}
-	defer func() { err = errors.Join(err, unix.Munmap(memory)) }()
-	do(unsafe.Slice((*line)(unsafe.Pointer(unsafe.SliceData(memory))), lines)) // of whole pages, so well aligned
-	return nil
+	return memory, nil
+}
+
+func unmapMemory(memory []byte) error {
+	if memory == nil {
+		return nil
+	}
+	return unix.Munmap(memory)
+}
+
+// tableOf returns the lines in memory, which begins with a page and so with a line.
+func tableOf(memory []byte) table {
+	return unsafe.Slice((*line)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)/int(unsafe.Sizeof(line{})))
 }

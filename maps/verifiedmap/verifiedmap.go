@@ -8,6 +8,8 @@ package verifiedmap
 import (
 	"fmt"
 	"net/netip"
+	"os"
+	"sync"
 
 	"github.com/cilium/ebpf"
 
@@ -16,13 +18,36 @@ import (
 )
 
 // Map is the verified sources of one instance. It is safe for concurrent use, also by several
-// processes.
+// processes, but for Close.
 type Map struct {
 	lines, globals *ebpf.Map
+
+	mapping sync.Once // on first use: most commands have none for it
+	memory  []byte
+	table   table
+	err     error
 }
 
-// New returns a view of the maps, which stay the caller's.
+// New returns a view of the maps, which stay the caller's and open until Close.
 func New(lines, globals *ebpf.Map) *Map { return &Map{lines: lines, globals: globals} }
+
+// Close ends the view.
+func (m *Map) Close() error {
+	m.mapping.Do(func() { m.err = os.ErrClosed })
+	memory := m.memory
+	m.memory, m.table, m.err = nil, nil, os.ErrClosed
+	return unmapMemory(memory)
+}
+
+// open returns the table.
+func (m *Map) open() (table, error) {
+	m.mapping.Do(func() {
+		if m.memory, m.err = mapMemory(m.lines); m.err == nil {
+			m.table = tableOf(m.memory)
+		}
+	})
+	return m.table, m.err
+}
 
 // Capacity returns how many sources there can be. A source has room in one line of eight, so the
 // first are displaced before all of it is taken: about one in a hundred at half of it.
@@ -32,44 +57,40 @@ func (m *Map) Capacity() int { return int(m.lines.MaxEntries()) * bpf.VerifiedPe
 // longer. Addresses are cut to what makes a source (policymap.Config.Cut). Those that are verified for longer
 // stay so. In a line that is full, the source whose time ends first has to go, or is not added.
 func (m *Map) Add(sources []netip.Addr, until uint64) error {
-	return m.change(sources, func(l *line, tag uint32) { l.add(tag, tickOf(until)) })
+	return m.each(sources, func(l *line, tag uint32) { l.add(tag, tickOf(until)) })
 }
 
 // Remove makes sources unverified.
-func (m *Map) Remove(sources []netip.Addr) error { return m.change(sources, (*line).remove) }
+func (m *Map) Remove(sources []netip.Addr) error { return m.each(sources, (*line).remove) }
 
 // Has reports whether a source is verified at a time of the boot clock.
 func (m *Map) Has(source netip.Addr, now uint64) (has bool, err error) {
-	salt, err := m.salt()
-	if err != nil {
-		return false, err
-	}
-	err = m.with(read, func(t table) {
-		number, tag := place(&salt, source)
-		has = t[number].has(tag, uint32(now>>bpf.VerifiedTickShift))
-	})
+	err = m.each([]netip.Addr{source}, func(l *line, tag uint32) { has = l.has(tag, uint32(now>>bpf.VerifiedTickShift)) })
 	return has, err
 }
 
 // Count returns how many sources are verified at a time of the boot clock. It reads the whole table,
 // which takes about a millisecond.
-func (m *Map) Count(now uint64) (n int, err error) {
-	err = m.with(read, func(t table) { n = t.count(uint32(now >> bpf.VerifiedTickShift)) })
-	return n, err
+func (m *Map) Count(now uint64) (int, error) {
+	t, err := m.open()
+	return t.count(uint32(now >> bpf.VerifiedTickShift)), err
 }
 
-// change calls do with the line and the tag of each source.
-func (m *Map) change(sources []netip.Addr, do func(l *line, tag uint32)) error {
+// each calls do with the line and the tag of each source.
+func (m *Map) each(sources []netip.Addr, do func(l *line, tag uint32)) error {
 	salt, err := m.salt()
 	if err != nil {
 		return err
 	}
-	return m.with(write, func(t table) {
-		for _, source := range sources {
-			number, tag := place(&salt, source)
-			do(&t[number], tag)
-		}
-	})
+	t, err := m.open()
+	if err != nil {
+		return err
+	}
+	for _, source := range sources {
+		number, tag := place(&salt, source)
+		do(&t[number], tag)
+	}
+	return nil
 }
 
 func (m *Map) salt() (wire.Salt, error) {

@@ -1,7 +1,9 @@
 package verifiedmap_test
 
 import (
+	"errors"
 	"net/netip"
+	"os"
 	"sync"
 	"testing"
 
@@ -77,11 +79,13 @@ func TestHalfFull(t *testing.T) {
 // Several write at the same time, each through a mapping of its own, and nothing is lost.
 func TestParallelWriters(t *testing.T) {
 	need.Root(t)
-	m := progtest.New(t, progtest.Options{}).Verified
+	lab := progtest.New(t, progtest.Options{})
 	var group sync.WaitGroup
 	const writers, each = 4, 5000
 	for w := range writers {
 		group.Go(func() {
+			m := verifiedmap.New(lab.Map(bpf.MapVerified), lab.Map(bpf.MapGlobals))
+			defer m.Close()
 			for _, source := range sources(w*each, each) {
 				if err := m.Add([]netip.Addr{source}, bpf.Forever); err != nil {
 					t.Error(err)
@@ -91,5 +95,28 @@ func TestParallelWriters(t *testing.T) {
 		})
 	}
 	group.Wait()
-	wantCount(t, m, 0, writers*each)
+	wantCount(t, lab.Verified, 0, writers*each)
+}
+
+// What is closed is used no more, nor is what was never open.
+func TestClosed(t *testing.T) {
+	need.Root(t)
+	lab := progtest.New(t, progtest.Options{})
+	for _, use := range []bool{true, false} {
+		m := verifiedmap.New(lab.Map(bpf.MapVerified), lab.Map(bpf.MapGlobals))
+		if use {
+			wantCount(t, m, 0, 0)
+		}
+		for range 2 {
+			if err := m.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := m.Count(0); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("count: %v", err)
+		}
+		if err := m.Add(sources(0, 1), bpf.Forever); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("add: %v", err)
+		}
+	}
 }

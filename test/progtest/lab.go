@@ -66,12 +66,14 @@ func New(tb TB, o Options) *Lab {
 		tb.Fatalf("load the program: %s", explain(err))
 	}
 	tb.Cleanup(coll.Close)
+	verified := verifiedmap.New(coll.Maps[bpf.MapVerified], coll.Maps[bpf.MapGlobals])
+	tb.Cleanup(func() { _ = verified.Close() })
 
 	l := &Lab{
 		Policies: policymap.New(coll.Maps[bpf.MapConfigs], spec.Maps[bpf.MapConfigs].InnerMap, ""),
 		Buckets: bucketmap.New(coll.Maps[bpf.MapBuckets], coll.Maps[bpf.MapSharedBuckets],
 			coll.Maps[bpf.MapLosses]),
-		Verified: verifiedmap.New(coll.Maps[bpf.MapVerified], coll.Maps[bpf.MapGlobals]),
+		Verified: verified,
 		tb:       tb,
 		coll:     coll,
 		prog:     coll.Programs[o.program()],
