@@ -60,6 +60,7 @@ func TestConstantsEqualMacros(t *testing.T) {
 		"MAX_POLICIES":     uint64(bpf.MaxPolicies),
 		"NAME_LEN":         uint64(bpf.NameLen),
 		"LOSS_SLOTS":       bpf.LossSlots,
+		"SALT_LEN":         uint64(bpf.SaltLen),
 		"FOREVER":          bpf.Forever,
 		"CLOCK_SLACK_NS":   bpf.ClockSlackNs,
 		"SHIFT_BITS":       bpf.ShiftBits,
@@ -71,9 +72,15 @@ func TestConstantsEqualMacros(t *testing.T) {
 		"POLICY_PORTS":     bpf.PolicyPorts,
 		"POLICY_SYN":       bpf.PolicySyn,
 		"POLICY_CONFIG":    bpf.PolicyConfig,
+		"ORIGIN_PEOPLE":    bpf.OriginPeople,
 		"CONFIG_DRY_RUN":   bpf.ConfigDryRun,
 		"CONFIG_CURRENT":   bpf.ConfigCurrent,
 		"CONFIG_FALLBACK":  bpf.ConfigFallback,
+
+		"POLICY_UNVERIFIED":   bpf.PolicyUnverified,
+		"VERIFIED_LINE_BITS":  bpf.VerifiedLineBits,
+		"VERIFIED_PER_LINE":   uint64(bpf.VerifiedPerLine),
+		"VERIFIED_TICK_SHIFT": bpf.VerifiedTickShift,
 	} {
 		if want := macro(t, abi, name); got != want {
 			t.Errorf("%s is %d in Go and %d in C", name, got, want)
@@ -84,8 +91,8 @@ func TestConstantsEqualMacros(t *testing.T) {
 // Every flag that C knows is in the list above; a new one must be named in Go.
 func TestNoFlagIsMissing(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^#define (POLICY|CONFIG)_\w+ +\(1 << `).FindAllString(header(t, "abi.h"), -1)
-	if len(flags) != 6 {
-		t.Errorf("%d flags in C, and 6 are compared: %q", len(flags), flags)
+	if len(flags) != 7 {
+		t.Errorf("%d flags in C, and 7 are compared: %q", len(flags), flags)
 	}
 }
 
@@ -125,6 +132,7 @@ func TestSizes(t *testing.T) {
 		bpf.MapCounters:      {4, unsafe.Sizeof(bpf.Counters{})},
 		bpf.MapGlobals:       {4, unsafe.Sizeof(bpf.Global{})},
 		bpf.MapLosses:        {4, unsafe.Sizeof(bpf.Loss{})},
+		bpf.MapVerified:      {4, unsafe.Sizeof(bpf.VerifiedLine{})},
 		bpf.MapRules4:        {unsafe.Sizeof(bpf.Prefix4{}), unsafe.Sizeof(bpf.Rule{})},
 		bpf.MapRules6:        {unsafe.Sizeof(bpf.Prefix6{}), unsafe.Sizeof(bpf.Rule{})},
 	} {

@@ -47,6 +47,8 @@ type (
 	Rate = kernelRate
 	// Rule is what is said of one prefix.
 	Rule = kernelRule
+	// VerifiedLine is a line of the table of verified sources.
+	VerifiedLine = kernelVerifiedLine
 )
 
 // Verdict says what became of a packet.
@@ -115,6 +117,7 @@ const (
 const (
 	MaxPolicies = len(Config{}.Policies)
 	NameLen     = len(PolicyInfo{}.Name)
+	SaltLen     = len(Global{}.Salt)
 
 	MaxTrialInterfaces = len(Config{}.TrialInterfaces)
 
@@ -137,6 +140,15 @@ const (
 	PolicySyn    = 1 << 3
 	PolicyConfig = 1 << 4
 
+	PolicyUnverified = 1 << 5
+
+	OriginPeople = 2
+
+	VerifiedLineBits  = 16
+	VerifiedLines     = 1 << VerifiedLineBits
+	VerifiedPerLine   = len(VerifiedLine{}.Entry)
+	VerifiedTickShift = 30
+
 	ConfigDryRun = 1 << 0
 
 	ConfigCurrent  = 0
@@ -156,6 +168,7 @@ const (
 	MapRules4        = kernelMapRules4
 	MapRules6        = kernelMapRules6
 	MapSharedBuckets = kernelMapSharedBuckets
+	MapVerified      = kernelMapVerified
 )
 
 // Credits of a CPU for inserts of buckets.
@@ -174,19 +187,19 @@ const (
 	VarCreditBurst = kernelVarCreditBurst
 	VarCreditCost  = kernelVarCreditCost
 	VarHeatMask    = kernelVarHeatMask
-	VarSalt        = kernelVarHashSalt
 	VarTick        = kernelVarTickNs
 	VarTickFirst   = kernelVarTickFirst
 
 	VarClockFrozen = kernelVarClockFrozen
 	VarClockNow    = kernelVarClockNow
+	VarHashSalt    = kernelVarHashSalt
 )
 
 // PinnedMaps returns the names of the maps that outlive a program.
 func PinnedMaps() []string {
 	return []string{
-		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapHeat,
-		MapLosses, MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets,
+		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapHeat, MapLosses,
+		MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets, MapVerified,
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "include/count.h"
 #include "include/decide.h"
 #include "include/event.h"
+#include "include/hash.h"
 #include "include/maps.h"
 #include "include/packet.h"
 #include "include/rule.h"
@@ -69,12 +70,13 @@ static __always_inline bool is_link_local(const struct packet *packet)
  * The source that is charged. Neighbours share the prefix fe80::/64, so of link-local addresses it
  * is the interface identifier that tells them apart.
  */
-static __always_inline void set_source(struct walk *walk, const struct config *config)
+static __always_inline void set_source(struct counters *counters, const struct packet *packet,
+				       const struct config *config)
 {
-	const struct packet *packet = &walk->packet;
-	__be32 *addr = walk->source.addr;
+	__be32 *addr = counters->source.addr;
 	__u32 family = packet->family;
 
+	__builtin_memset(addr, 0, sizeof(counters->source.addr));
 	if (family == FAMILY_IPV4) {
 		addr[0] = packet->addr[0] & config->mask4;
 	} else if (is_link_local(packet)) {
@@ -85,7 +87,7 @@ static __always_inline void set_source(struct walk *walk, const struct config *c
 		for (int i = 0; i < 4; i++)
 			addr[i] = packet->addr[i] & config->mask6[i];
 	}
-	walk->source.policy = family << POLICY_ID_BITS;
+	counters->source.policy = family << POLICY_ID_BITS;
 }
 
 static __always_inline struct decision decide_frame(struct xdp_md *ctx, __u32 frame,
@@ -100,7 +102,7 @@ static __always_inline struct decision decide_frame(struct xdp_md *ctx, __u32 fr
 	if (decision.reason != REASON_LEN)
 		return decision;
 	walk->action = find_rule(walk, &counters->ruling);
-	set_source(walk, config);
+	set_source(counters, &walk->packet, config);
 	return decide(walk, config, counters);
 }
 

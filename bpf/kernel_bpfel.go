@@ -81,11 +81,12 @@ type kernelCounters struct {
 	Ruling struct {
 		_        structs.HostLayout
 		Limit    kernelLimit
-		PolicyId uint64
+		PolicyId uint32
+		Origin   uint32
 	}
-	Key  kernelBucketKey
-	_    [4]byte
-	Heat struct {
+	Source kernelBucketKey
+	_      [4]byte
+	Heat   struct {
 		_      structs.HostLayout
 		Weight struct {
 			_      structs.HostLayout
@@ -158,8 +159,8 @@ type kernelGlobal struct {
 	_      structs.HostLayout
 	Rules4 uint64
 	Rules6 uint64
-	Salt   [8]uint64
 	Build  [32]uint8
+	Salt   [8]uint64
 }
 
 type kernelHeatCell struct {
@@ -270,6 +271,11 @@ const (
 	kernelVerdictVERDICT_LEN        kernelVerdict = 3
 )
 
+type kernelVerifiedLine struct {
+	_     structs.HostLayout
+	Entry [8]uint64
+}
+
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
@@ -285,6 +291,7 @@ const (
 	kernelMapRules4             = "rules4"
 	kernelMapRules6             = "rules6"
 	kernelMapSharedBuckets      = "shared_buckets"
+	kernelMapVerified           = "verified"
 	kernelProgXdpRatelimit      = "xdp_ratelimit"
 	kernelProgXdpRatelimitFrags = "xdp_ratelimit_frags"
 	kernelVarActionType         = "action_type"
@@ -367,6 +374,7 @@ type kernelMapSpecs struct {
 	Rules4        *ebpf.MapSpec `ebpf:"rules4"`
 	Rules6        *ebpf.MapSpec `ebpf:"rules6"`
 	SharedBuckets *ebpf.MapSpec `ebpf:"shared_buckets"`
+	Verified      *ebpf.MapSpec `ebpf:"verified"`
 }
 
 // kernelVariableSpecs contains global variables before they are loaded into the kernel.
@@ -423,6 +431,7 @@ type kernelMaps struct {
 	Rules4        *ebpf.Map `ebpf:"rules4"`
 	Rules6        *ebpf.Map `ebpf:"rules6"`
 	SharedBuckets *ebpf.Map `ebpf:"shared_buckets"`
+	Verified      *ebpf.Map `ebpf:"verified"`
 }
 
 func (m *kernelMaps) Close() error {
@@ -438,6 +447,7 @@ func (m *kernelMaps) Close() error {
 		m.Rules4,
 		m.Rules6,
 		m.SharedBuckets,
+		m.Verified,
 	)
 }
 

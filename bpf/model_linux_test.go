@@ -32,6 +32,7 @@ func equalsModel(t *testing.T, longKeys bool, ipv6Prefixes []int) {
 	rapid.Check(t, func(t *rapid.T) {
 		lab := lab.For(t)
 		lab.DeleteAll()
+		forgetVerified(t, lab)
 		c := comparison{T: t, lab: lab, model: progtest.NewModel(), before: lab.Counts()}
 		lab.SetClock(rapid.OneOf(rapid.Just(progtest.Start), rapid.Uint64Range(1, 1<<55)).Draw(t, "start"))
 		c.configure(ipv6Prefixes)
@@ -67,7 +68,7 @@ func (c *comparison) configure(ipv6Prefixes []int) {
 
 // change draws one change of the configuration or of the rules.
 func (c *comparison) change() {
-	switch rapid.SampledFrom([]string{"nothing", "policy", "delete", "rules", "unset"}).Draw(c.T, "change") {
+	switch rapid.SampledFrom([]string{"nothing", "policy", "delete", "rules", "unset", "verify", "unverify"}).Draw(c.T, "change") {
 	case "policy":
 		c.setPolicies(1)
 	case "delete":
@@ -85,6 +86,14 @@ func (c *comparison) change() {
 			c.Fatal(err)
 		}
 		c.model.Unset(prefix)
+	case "verify":
+		c.verify()
+	case "unverify":
+		source := c.source()
+		if err := c.lab.Verified.Remove([]netip.Addr{source}); err != nil {
+			c.Fatal(err)
+		}
+		delete(c.model.Verified, source)
 	}
 	c.model.Config = c.lab.Config()
 }
@@ -116,6 +125,7 @@ func (c *comparison) policy() policymap.Policy {
 		{SYN: true}, {Ports: policymap.Ports{First: 1, Last: 60}}, {Ports: policymap.Ports{First: 53, Last: 65535}},
 	}).Draw(c.T, "match")
 	p.Name = name
+	p.Unverified = rapid.IntRange(0, 2).Draw(c.T, "unverified") == 0
 	p.DryRun = rapid.IntRange(0, 3).Draw(c.T, "dry") == 0
 	if rapid.IntRange(0, 3).Draw(c.T, "shared") == 0 {
 		p.Key = policymap.Shared
@@ -167,6 +177,7 @@ func (c *comparison) setRule() {
 		Prefix: rapid.SampledFrom(rulePrefixes()).Draw(c.T, "prefix"),
 		Action: rapid.SampledFrom([]rulemap.Action{rulemap.Limit, rulemap.Limit, rulemap.Block, rulemap.Allow}).Draw(c.T, "action"),
 		Until:  c.until(),
+		Origin: rapid.SampledFrom([]rulemap.Origin{rulemap.CLI, rulemap.CLI, rulemap.Config, rulemap.HandDown}).Draw(c.T, "origin"),
 	}
 	if r.Action == rulemap.Limit {
 		r.Limit = c.limit()
@@ -179,7 +190,30 @@ func (c *comparison) setRule() {
 	c.model.SetRule(r)
 }
 
-// until draws when a rule ends: before now, now, soon or never.
+// verify makes a source verified.
+func (c *comparison) verify() {
+	source, until := c.source(), c.until()
+	if err := c.lab.Verified.Add([]netip.Addr{source}, until); err != nil {
+		c.Fatal(err)
+	}
+	c.model.Verify(source, until)
+}
+
+// source draws one of those that packets come from.
+func (c *comparison) source() netip.Addr {
+	config := c.lab.Config()
+	return config.Cut(addr(rapid.SampledFrom(senders()).Draw(c.T, "source")))
+}
+
+// senders are the addresses that packets come from.
+func senders() []string {
+	return []string{
+		alice, alice, alice, bob, "203.0.113.77", "2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:2::1",
+		"fe80::1", "fe80::2", "::ffff:203.0.113.1",
+	}
+}
+
+// until draws when a rule or a proof ends: before now, now, soon or never.
 func (c *comparison) until() uint64 {
 	if rapid.Bool().Draw(c.T, "forever") {
 		return rulemap.Forever
@@ -211,10 +245,7 @@ func (c *comparison) gap() time.Duration {
 }
 
 func (c *comparison) frame() []byte {
-	src := addr(rapid.SampledFrom([]string{
-		alice, alice, alice, bob, "203.0.113.77", "2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:2::1",
-		"fe80::1", "fe80::2", "::ffff:203.0.113.1",
-	}).Draw(c.T, "source"))
+	src := addr(rapid.SampledFrom(senders()).Draw(c.T, "source"))
 	layers := []packet.Layer{packet.Ethernet{}}
 	if rapid.IntRange(0, 4).Draw(c.T, "tagged") == 0 {
 		layers = append(layers, packet.VLAN{ID: 5})

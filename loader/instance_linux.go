@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/maps/verifiedmap"
 	"github.com/headgate/headgate/maps/wire"
 )
 
@@ -32,6 +33,7 @@ type Instance struct {
 	inner    *ebpf.MapSpec // of a configuration
 	maps     map[string]*ebpf.Map
 	programs map[string]*ebpf.Program
+	verified *verifiedmap.Map // nil where opening failed
 
 	// update replaces a link's program; a test makes it fail.
 	update func(link.Link, *ebpf.Program) error
@@ -115,6 +117,9 @@ func closeOnError(err *error, f *os.File) {
 // Close closes what is open and gives back the lock. What is pinned stays.
 func (i *Instance) Close() error {
 	var errs []error
+	if i.verified != nil {
+		errs = append(errs, i.verified.Close())
+	}
 	for _, p := range i.programs {
 		errs = append(errs, p.Close())
 	}
@@ -138,6 +143,9 @@ func (i *Instance) Rules() *rulemap.Map {
 func (i *Instance) Buckets() *bucketmap.Map {
 	return bucketmap.New(i.maps[bpf.MapBuckets], i.maps[bpf.MapSharedBuckets], i.maps[bpf.MapLosses])
 }
+
+// Verified returns the verified sources, which are open as long as i is. It takes no lock to change them.
+func (i *Instance) Verified() *verifiedmap.Map { return i.verified }
 
 // Stats reads the counters.
 func (i *Instance) Stats() (statmap.Stats, error) { return statmap.Read(i.maps[bpf.MapCounters]) }

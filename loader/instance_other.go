@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/maps/verifiedmap"
 )
 
 // Instance is an open instance; there are none on this system.
@@ -57,6 +58,9 @@ func (*Instance) Rules() *rulemap.Map { return nil }
 
 // Buckets returns nil.
 func (*Instance) Buckets() *bucketmap.Map { return nil }
+
+// Verified returns nil.
+func (*Instance) Verified() *verifiedmap.Map { return nil }
 
 // Stats says that it needs Linux.
 func (*Instance) Stats() (statmap.Stats, error) { return statmap.Stats{}, errNotLinux() }

@@ -24,6 +24,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/headgate/headgate/maps/heatmap"
 )
 
 // DefaultDir is where an instance is when nothing else is said.
@@ -89,6 +91,9 @@ type Options struct {
 	// that exists keeps its own.
 	MaxSources, MaxRules uint32
 
+	// HeatMemory is the size of a new instance's heat table in bytes, heatmap.DefaultMemory where 0.
+	HeatMemory uint64
+
 	// IPv6Prefix is the longest prefix that a new instance has to tell IPv6 sources apart by.
 	IPv6Prefix int
 
@@ -112,6 +117,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if filled.MaxRules == 0 {
 		filled.MaxRules = DefaultMaxRules
+	}
+	if filled.HeatMemory == 0 {
+		filled.HeatMemory = heatmap.DefaultMemory
 	}
 	if filled.Notice == nil {
 		filled.Notice = func(string) {}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/bucketmap"
+	"github.com/headgate/headgate/maps/verifiedmap"
 )
 
 // open opens all pins. An error leaves nothing open.
@@ -49,6 +50,7 @@ func (i *Instance) openPins(spec *ebpf.CollectionSpec) (err error) {
 			return err
 		}
 	}
+	i.verified = verifiedmap.New(i.maps[bpf.MapVerified], i.maps[bpf.MapGlobals])
 	for _, name := range []string{bpf.Program, bpf.ProgramFrags} {
 		p, err := ebpf.LoadPinnedProgram(filepath.Join(i.dir, name), nil)
 		if errors.Is(err, fs.ErrNotExist) && name == bpf.ProgramFrags {

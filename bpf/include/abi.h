@@ -15,6 +15,7 @@
 #define LOSS_SLOTS           65536 /* a power of two */
 #define MAX_TRIAL_INTERFACES 16
 #define NAME_LEN             32
+#define SALT_LEN             8
 #define FOREVER              (~0ULL)
 
 /* So much may pass between a CPU's reading of the clock and its use of a bucket (see gcra.h). */
@@ -103,6 +104,8 @@ enum overflow {
 #define POLICY_SYN    (1 << 3)
 #define POLICY_CONFIG (1 << 4) /* for userspace: it comes from a configuration file */
 
+#define POLICY_UNVERIFIED (1 << 5) /* match only sources that are not verified */
+
 struct policy {
 	struct limit limit;
 	__u16 id; /* never reused, never 0: rules and bucket keys refer to it */
@@ -174,6 +177,9 @@ enum action {
 	ACTION_LEN,
 };
 
+/* Origins below this are people, by commands and files; the others found something out. */
+#define ORIGIN_PEOPLE 2
+
 /* What is said of one prefix. Each action holds until its time: 0 for not at all. */
 struct rule {
 	__u64 until[ACTION_LEN]; /* indexed by enum action */
@@ -181,7 +187,7 @@ struct rule {
 	struct rate rate[DIMENSION_LEN];
 	__u16 policy_id;
 	__u8 prefix_len;
-	__u8 origin[ACTION_LEN]; /* for userspace */
+	__u8 origin[ACTION_LEN];
 	__u8 _pad;
 };
 
@@ -192,8 +198,8 @@ struct rule {
 struct global {
 	__u64 rules4;
 	__u64 rules6;
-	__u64 salt[8]; /* secret, drawn at load; seeds every hash of addresses */
 	__u8 build[32]; /* SHA-256 of the object that is loaded */
+	__u64 salt[SALT_LEN]; /* secret, drawn at load; seeds every hash of addresses */
 };
 
 /*
@@ -277,10 +283,30 @@ enum credit {
 	CREDIT_LEN,
 };
 
-/* A limit that a rule sets, and the policy that it is for. */
+/* A limit that a rule sets, the policy that it is for, and who made the rule. */
 struct ruling {
 	struct limit limit;
-	__u64 policy_id;
+	__u32 policy_id;
+	__u32 origin;
+};
+
+/*
+ * Sources that proved to be who they say, as by a TCP handshake, are verified for a while. A table
+ * of VERIFIED_LINES lines has them, each of which is one cache line and one access to memory. The
+ * top bits of the hash of a source (see hash.h) are the number of its line. An entry there has
+ * the low 32 bits of the hash below, and above the tick of 2^VERIFIED_TICK_SHIFT ns of the boot
+ * clock from which on it does not count: 0 for an entry that never did. Ticks do not come again
+ * in 146 years.
+ *
+ * Only userspace writes, whole entries, and each of them alone says all about a source.
+ */
+#define VERIFIED_LINE_BITS  16
+#define VERIFIED_LINES      (1 << VERIFIED_LINE_BITS)
+#define VERIFIED_PER_LINE   8
+#define VERIFIED_TICK_SHIFT 30
+
+struct verified_line {
+	__u64 entry[VERIFIED_PER_LINE];
 };
 
 /* What a packet weighs under a limit, in the time that it takes to drain. */
@@ -318,7 +344,7 @@ struct counters {
 	/* Of the packet in hand, and here as the stack is small and zeroing it costs. */
 	struct receipt receipts[MAX_POLICIES];
 	struct ruling ruling;
-	struct bucket_key key;
+	struct bucket_key source; /* that is charged; each policy sets its own id */
 	struct heat heat;
 	struct bucket fresh;
 };

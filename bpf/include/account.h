@@ -9,6 +9,7 @@
 #define HEADGATE_ACCOUNT_H
 
 #include "heat.h"
+#include "verified.h"
 
 /* Where a policy charges a packet, and the limit that holds for it. */
 struct account {
@@ -33,6 +34,15 @@ static __always_inline bool take_credit(struct counters *counters, enum credit c
 	return true;
 }
 
+/* Whether a source that needs a bucket may get one. Those that proved themselves always do. */
+static __always_inline bool may_insert(struct walk *walk, struct counters *counters)
+{
+	if (take_credit(counters, CREDIT_HOT) || is_verified(walk, counters))
+		return true;
+	counters->deferred++;
+	return false;
+}
+
 /* Whether a rule sets the limit of this policy for the source. */
 static __always_inline bool is_ruled(const struct walk *walk, const struct policy *policy,
 				     const struct ruling *ruling)
@@ -46,11 +56,11 @@ static __always_inline struct bucket *shared_bucket(__u32 slot)
 }
 
 /* Notes down whose bucket at this policy is meant from here on. */
-static __always_inline void set_key(const struct walk *walk, const struct policy *policy,
-				    struct counters *counters)
+static __always_inline void set_key(struct counters *counters, const struct policy *policy)
 {
-	counters->key = walk->source;
-	counters->key.policy |= policy->id;
+	__u32 family = counters->source.policy >> POLICY_ID_BITS;
+
+	counters->source.policy = family << POLICY_ID_BITS | policy->id;
 }
 
 /* Finds the bucket or makes it. Returns whether there is one. */
@@ -131,7 +141,7 @@ __noinline int restore(struct walk *walk, const struct policy *policy, struct co
 
 	if (!walk || !policy || !counters)
 		return false;
-	if (heat->mark & MARK_INHERITED && !take_credit(counters, CREDIT_HOT))
+	if (heat->mark & MARK_INHERITED && !may_insert(walk, counters))
 		return false;
 	limit = limit_of(walk, policy, counters);
 	if (!have_bucket(walk, limit, counters))
@@ -175,8 +185,7 @@ static __always_inline void open_cold(struct account *account, struct walk *walk
 	bool cold = is_cold(heat), fresh = !heat->debt;
 
 	counters->heat = *heat;
-	if (cold ? fresh && take_credit(counters, CREDIT_COLD) :
-		   take_credit(counters, CREDIT_HOT)) {
+	if (cold ? fresh && take_credit(counters, CREDIT_COLD) : may_insert(walk, counters)) {
 		if (make_exact(walk, policy, counters, account->cell))
 			account->bucket = find_bucket(counters);
 		if (account->bucket)
@@ -190,7 +199,7 @@ static __always_inline void open_bucket(struct account *account, struct walk *wa
 					struct counters *counters)
 {
 	account->bucket = find_bucket(counters);
-	if (!account->bucket && take_credit(counters, CREDIT_HOT) &&
+	if (!account->bucket && may_insert(walk, counters) &&
 	    have_bucket(walk, account->limit, counters))
 		account->bucket = find_bucket(counters);
 	if (!account->bucket)
@@ -199,7 +208,7 @@ static __always_inline void open_bucket(struct account *account, struct walk *wa
 
 static __always_inline __u64 hash_of(const struct counters *counters)
 {
-	return hash_words(hash_salt, counters->key.policy, counters->key.addr);
+	return hash_words(counters->source.policy, counters->source.addr);
 }
 
 /* A source whose limit is one for heat cells. Those that are near it are exact, and decided first. */
@@ -248,7 +257,7 @@ static __always_inline struct account open_account(struct walk *walk, const stru
 		account.bucket = shared_bucket(policy->slot);
 		return account;
 	}
-	set_key(walk, policy, counters);
+	set_key(counters, policy);
 	if (account.limit->heat_burst != FOREVER)
 		open_cell(&account, walk, policy, counters);
 	else
@@ -268,7 +277,7 @@ static __always_inline struct account account_of(struct walk *walk, const struct
 
 	switch (receipt->place) {
 	case PLACE_SOURCE:
-		set_key(walk, policy, counters);
+		set_key(counters, policy);
 		account.bucket = find_bucket(counters);
 		break;
 	case PLACE_SHARED:
@@ -289,7 +298,7 @@ static __always_inline void refund_cell(struct walk *walk, const struct policy *
 	struct heat heat;
 	bool own;
 
-	set_key(walk, policy, counters);
+	set_key(counters, policy);
 	hash = hash_of(counters);
 	line = heat_line(policy, hash);
 	if (!line)

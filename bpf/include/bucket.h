@@ -52,13 +52,13 @@ __noinline int adopt(struct bucket *bucket, const struct limit *limit, __u64 now
 	return true;
 }
 
-/* The bucket of counters->key, or NULL. */
+/* The bucket of counters->source, or NULL. */
 static __always_inline struct bucket *find_bucket(const struct counters *counters)
 {
-	return bpf_map_lookup_elem(&buckets, &counters->key);
+	return bpf_map_lookup_elem(&buckets, &counters->source);
 }
 
-/* Puts a new bucket of counters->key into the map, if there is none. */
+/* Puts a new bucket of counters->source into the map, if there is none. */
 static __always_inline void insert_bucket(struct counters *counters, const struct limit *limit,
 					  __u64 now)
 {
@@ -67,7 +67,7 @@ static __always_inline void insert_bucket(struct counters *counters, const struc
 	*fresh = (struct bucket){.fingerprint = limit->fingerprint};
 	fresh->tat[DIMENSION_PACKETS] = now << shift_of(limit->fingerprint, DIMENSION_PACKETS);
 	fresh->tat[DIMENSION_BYTES] = now << shift_of(limit->fingerprint, DIMENSION_BYTES);
-	bpf_map_update_elem(&buckets, &counters->key, fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&buckets, &counters->source, fresh, BPF_NOEXIST);
 }
 
 /*

@@ -180,7 +180,7 @@ static __always_inline struct decision decide(struct walk *walk, const struct co
 	if (config->only_default)
 		matches.enforced = 1;
 	else
-		match(config, &walk->packet, &matches);
+		match(config, walk, counters, &matches);
 	walk->refused = refusal(config);
 	decision = decide_enforced(walk, config, counters, matches);
 	if (decision.verdict == VERDICT_PASS && matches.dry)

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 
 /*
- * This file hashes addresses with numbers that are drawn at load and kept secret, so that nobody
- * outside can choose addresses that collide.
+ * This file hashes addresses, for every table in which the program chooses the place itself. The
+ * salt is secret and drawn per instance, so that nobody can aim at a place. maps/wire has the same
+ * in Go.
  */
 #ifndef HEADGATE_HASH_H
 #define HEADGATE_HASH_H
 
 #include "abi.h"
 
-volatile const __u64 hash_salt[8] = {};
+/* globals.salt, which the loader copies to here: a constant costs no look-up. */
+volatile const __u64 hash_salt[SALT_LEN] = {};
 
 /*
- * Multilinear hashing (M. Dietzfelbinger, 1996; D. Lemire and O. Kaser, "Strongly universal string
- * hashing is fast") of tag and address, then a finalizer, as the sum alone is good in its upper
- * half only.
+ * A multilinear hash of 32-bit words with secret 64-bit multipliers (Dietzfelbinger 1996; Lemire
+ * and Kaser, "Strongly universal string hashing is fast"), and then a finalizer, so that all 64
+ * bits depend on all of the input. Take an index from the top bits, a tag from the low 32. The
+ * tag of the input keeps hashes for different purposes apart.
  */
-static __always_inline __u64 hash_words(const volatile __u64 *salt, __u32 tag, const __be32 *addr)
+static __always_inline __u64 hash_words(__u32 tag, const __be32 addr[4])
 {
-	__u64 h = salt[0] + salt[1] * tag + salt[2] * addr[0];
+	__u64 h = hash_salt[0] + hash_salt[1] * tag + hash_salt[2] * addr[0];
 
 	/* An IPv4 address ends here: the products of its other words would be 0. */
 	if (addr[1] | addr[2] | addr[3])
-		h += salt[3] * addr[1] + salt[4] * addr[2] + salt[5] * addr[3];
-
+		h += hash_salt[3] * addr[1] + hash_salt[4] * addr[2] + hash_salt[5] * addr[3];
 	h ^= h >> 32;
-	h *= salt[6] | 1;
+	h *= hash_salt[6] | 1;
 	return h ^ h >> 29;
 }
 

@@ -40,6 +40,7 @@ enum bpf_map_type {
 
 #define BPF_NOEXIST       1
 #define BPF_F_NO_PREALLOC 1
+#define BPF_F_MMAPABLE    (1 << 10)
 
 enum xdp_action {
 	XDP_ABORTED = 0,

@@ -97,6 +97,15 @@ struct {
 	__type(value, struct global);
 } globals SEC(".maps");
 
+/* Mapped into the memory of userspace, which can exchange an entry there in one step. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VERIFIED_LINES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct verified_line);
+} verified SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);

@@ -17,12 +17,10 @@ struct matches {
 	__u8 last;
 };
 
-static __always_inline bool policy_matches(const struct policy *policy, const struct packet *packet)
+static __always_inline bool packet_matches(const struct policy *policy, const struct packet *packet)
 {
 	__u16 port = bpf_ntohs(packet->dport);
 
-	if (!policy->flags)
-		return true;
 	if (policy->flags & POLICY_PROTO && policy->proto != packet->proto)
 		return false;
 	if (policy->flags & POLICY_SYN && !packet->is_syn)
@@ -32,16 +30,27 @@ static __always_inline bool policy_matches(const struct policy *policy, const st
 	return true;
 }
 
-/* Fills matches. Returns 0. */
-__noinline int match(const struct config *config, const struct packet *packet,
-		     struct matches *matches)
+/* The table of verified sources is asked last, as it is in memory that may be far away. */
+static __always_inline bool policy_matches(const struct policy *policy, struct walk *walk,
+					   const struct counters *counters)
 {
-	if (!config || !packet || !matches)
+	if (!policy->flags)
+		return true;
+	if (!packet_matches(policy, &walk->packet))
+		return false;
+	return !(policy->flags & POLICY_UNVERIFIED) || !is_verified(walk, counters);
+}
+
+/* Fills matches. Returns 0. */
+__noinline int match(const struct config *config, struct walk *walk,
+		     const struct counters *counters, struct matches *matches)
+{
+	if (!config || !walk || !counters || !matches)
 		return 0;
 	for (__u32 i = 0; i < MAX_POLICIES; i++) {
 		if (i >= config->policy_count)
 			break;
-		if (!policy_matches(&config->policies[i], packet))
+		if (!policy_matches(&config->policies[i], walk, counters))
 			continue;
 		if (i >= config->enforced) {
 			matches->dry |= 1 << i;

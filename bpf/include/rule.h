@@ -42,6 +42,7 @@ static __always_inline enum action search_rule(void *trie, void *key, __u32 bits
 		if (action == ACTION_LIMIT) {
 			ruling->limit = rule->limit;
 			ruling->policy_id = rule->policy_id;
+			ruling->origin = rule->origin[ACTION_LIMIT];
 		}
 		if (action != ACTION_NONE || !rule->prefix_len)
 			return action;

@@ -21,12 +21,19 @@ struct packet {
 	bool is_syn; /* opens a TCP connection */
 };
 
+/* Whether the source is verified; looked up when that is first asked. */
+enum proof {
+	PROOF_UNKNOWN,
+	PROOF_FOUND,
+	PROOF_MISSING,
+};
+
 struct walk {
 	__u64 now; /* 0 before it was asked for: use now_of */
 	struct packet packet;
-	struct bucket_key source; /* that is charged; each policy sets its own id */
 	__u8 action; /* that the rules say; the limit of ACTION_LIMIT is in counters.ruling */
 	__u8 refused; /* the verdict where a policy speaks against the packet */
+	__u8 proof; /* enum proof */
 	bool untracked; /* a bucket that was needed could not be made */
 };
 

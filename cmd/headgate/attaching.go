@@ -155,7 +155,7 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 		config.DryRun = f.dryRun
 	}
 	if a.given("overflow") {
-		if config.Overflow, err = policymap.ParseOverflow(f.overflow); err != nil {
+		if _, err = policymap.ParseOverflow(f.overflow); err != nil {
 			return config, err
 		}
 	}

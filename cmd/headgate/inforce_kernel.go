@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,9 @@ func kernelInForce(k *config.Kernel) render.SectionInForce {
 	s.Add("default", "each source: "+kernelLimitWords(k.Default))
 	for _, p := range k.Policies {
 		s.Add("policy", policyWords(p))
+	}
+	if slices.ContainsFunc(k.Policies, func(p config.Policy) bool { return p.Unverified }) {
+		s.Add("verified", verifiedWords(k))
 	}
 	for _, r := range k.Rules[:min(len(k.Rules), rulesShown)] {
 		s.Add("rule", prefixWords(r.Prefix)+": "+rulingWords(r.Action, r.Limit, r.Policy))
@@ -64,6 +68,15 @@ func overflowWords(k *config.Kernel) string {
 	}
 }
 
+// verifiedWords says who is not under policies for unverified sources.
+func verifiedWords(k *config.Kernel) string {
+	const ruled = "who has a limit in rules"
+	if k.VerifiedFor == 0 {
+		return ruled
+	}
+	return "who sent a request that was allowed, for " + render.Duration(k.VerifiedFor) + "; " + ruled
+}
+
 func kernelLimitWords(l config.KernelLimit) string {
 	if l.IsZero() {
 		return "no limit, packets are counted"
@@ -84,6 +97,9 @@ func policyWords(p config.Policy) string {
 	}
 	if p.FirstPort != 0 {
 		matches += " to port " + portWords(p)
+	}
+	if p.Unverified {
+		matches += " of unverified sources"
 	}
 	whose := "each source"
 	if p.Shared {

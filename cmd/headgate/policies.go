@@ -51,7 +51,7 @@ func policiesView(config policymap.Config) render.Policies {
 }
 
 func matchView(p policymap.Policy) render.Match {
-	match := render.Match{SYN: p.SYN}
+	match := render.Match{SYN: p.SYN, Unverified: p.Unverified}
 	if p.HasProto {
 		match.Protocol = ipproto.Name(p.Proto)
 	}

@@ -23,7 +23,7 @@ func testConfig(t *testing.T) policymap.Config {
 			Limit: wire.Limit{Packets: packetQuota(t, "500pps", 500)},
 		},
 		{
-			Name: "syn", SYN: true, Ports: policymap.Ports{First: 1000, Last: 2000}, DryRun: true,
+			Name: "syn", SYN: true, Unverified: true, Ports: policymap.Ports{First: 1000, Last: 2000}, DryRun: true,
 			Limit: wire.Limit{Packets: packetQuota(t, "30ppm", 1)},
 		},
 	} {
@@ -52,7 +52,7 @@ func TestPoliciesView(t *testing.T) {
 			Limit: render.Limit{Rate: "500pps", Burst: 500}, Action: "drop", ID: 2,
 		},
 		{
-			Name: "syn", Match: render.Match{Ports: "1000-2000", SYN: true}, Key: "source",
+			Name: "syn", Match: render.Match{Ports: "1000-2000", SYN: true, Unverified: true}, Key: "source",
 			Limit: render.Limit{Rate: "30ppm", Burst: 1}, Action: "dry-run", ID: 3,
 		},
 	}

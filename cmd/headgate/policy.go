@@ -19,8 +19,8 @@ const anyValue = "any"
 type policyFlags struct {
 	limit            limitFlags
 	proto, port, key string
-	syn, dryRun      bool
-	force            bool
+	syn, unverified  bool
+	dryRun, force    bool
 }
 
 func newPolicyCmd(e *env, g *global) *cobra.Command {
@@ -47,10 +47,15 @@ func newPolicySetCmd(e *env, g *global) *cobra.Command {
 matches, and is charged to all of them or to none. Up to 8 policies, the default one included.
 What no flag names stays as it is.
 
-A fragment that is not the first has no ports and matches no --port.`,
+A fragment that is not the first has no ports and matches no --port.
+
+A source is verified for a while when the agent has answered a request of its: nobody can forge
+an address that a TCP connection is from. One with a limit by "headgate limit" counts as verified too.
+With --unverified --key shared, a flood from forged addresses shares one limit, which those are not under.`,
 		Example: `  headgate policy set dns --proto udp --port 53 --rate 50pps --burst 100
   headgate policy set syn --syn --rate 20pps
   headgate policy set all-icmp --proto icmp --key shared --rate 1kpps
+  headgate policy set strangers --unverified --key shared --rate 200kpps
   headgate policy set web --proto tcp --port 80-443 --bandwidth 10Mbit/s --dry-run`,
 		Args:              exactlyOne("policy"),
 		ValidArgsFunction: first(e.completePolicies(g)),
@@ -63,6 +68,7 @@ A fragment that is not the first has no ports and matches no --port.`,
 	flags.StringVar(&f.proto, "proto", "", "match this IP protocol: tcp, udp, icmp, icmpv6, a number, or any")
 	flags.StringVar(&f.port, "port", "", "match this destination port or range, as 53 or 1000-2000, or any")
 	flags.BoolVar(&f.syn, "syn", false, "match only packets that open a TCP connection")
+	flags.BoolVar(&f.unverified, "unverified", false, "match only sources that are not verified, nor have a limit of their own")
 	flags.StringVar(&f.key, "key", "", "whose packets count together: source (the default), or shared for all that match")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "count what would be dropped, and drop nothing")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
@@ -137,6 +143,9 @@ func (f *policyFlags) apply(cmd *cobra.Command, p *policymap.Policy) error {
 	}
 	if flags.Changed("syn") {
 		p.SYN = f.syn
+	}
+	if flags.Changed("unverified") {
+		p.Unverified = f.unverified
 	}
 	if flags.Changed("dry-run") {
 		p.DryRun = f.dryRun

@@ -50,6 +50,9 @@ func readStats(i *loader.Instance, now uint64) (render.Stats, error) {
 		return render.Stats{}, err
 	}
 	view := statsView(&stats, &config)
+	if view.VerifiedSources, err = i.Verified().Count(now); err != nil {
+		return render.Stats{}, err
+	}
 	view.Interfaces = interfacesView(attachments)
 	view.TrackedSources, view.Capacity = tracked, buckets.Capacity()
 	return view, nil

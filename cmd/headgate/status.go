@@ -52,11 +52,11 @@ func readStatus(i *loader.Instance, now clock) (render.Status, error) {
 		return render.Status{}, err
 	}
 	view.Memory = memoryView(memory)
-	return view, countEntries(i, &view)
+	return view, countEntries(i, now.boot, &view)
 }
 
 // countEntries fills in how much of what can grow there is.
-func countEntries(i *loader.Instance, view *render.Status) error {
+func countEntries(i *loader.Instance, now uint64, view *render.Status) error {
 	rules, err := i.Rules().List()
 	if err != nil {
 		return err
@@ -64,7 +64,10 @@ func countEntries(i *loader.Instance, view *render.Status) error {
 	view.Rules = len(rules)
 	buckets := i.Buckets()
 	view.Capacity = buckets.Capacity()
-	view.TrackedSources, err = buckets.Count()
+	if view.TrackedSources, err = buckets.Count(); err != nil {
+		return err
+	}
+	view.VerifiedSources, err = i.Verified().Count(now)
 	return err
 }
 

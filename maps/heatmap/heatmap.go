@@ -26,10 +26,9 @@ const (
 
 // Settings are what the program is loaded with.
 type Settings struct {
-	Memory  uint64 // bytes, MinMemory to MaxMemory; rounded down to a power of two
-	Buckets uint32 // how many there can be
-	CPUs    int    // that packets may arrive at
-	Salt    [8]uint64
+	Memory  uint64        // bytes, MinMemory to MaxMemory; rounded down to a power of two
+	Buckets uint32        // how many there can be
+	CPUs    int           // that packets may arrive at
 	Tick    time.Duration // of the kernel
 }
 
@@ -68,7 +67,6 @@ func Configure(spec *ebpf.CollectionSpec, s Settings, credits [bpf.CreditLen]Cre
 	}
 	constants := map[string]any{
 		bpf.VarHeatMask:    uint32(lines(s.Memory) - 1),
-		bpf.VarSalt:        s.Salt,
 		bpf.VarTick:        uint64(s.Tick),
 		bpf.VarTickFirst:   firstTick(s.Tick),
 		bpf.VarCreditCost:  cost,

@@ -181,11 +181,15 @@ func (c *Config) Delete(name string) error {
 	return nil
 }
 
-// order puts enforced policies first, as the program wants them, and otherwise keeps the order
-// in which they were made.
+// order puts enforced policies first, as the program wants them, and of these the ones that all
+// unverified sources share: what they refuse opens no bucket at the others, so that a flood from
+// forged addresses takes no room. Otherwise it keeps the order in which they were made.
 func (c *Config) order() {
 	slices.SortStableFunc(c.Policies, func(a, b Policy) int {
-		return cmp.Compare(boolInt(a.DryRun), boolInt(b.DryRun))
+		return cmp.Or(
+			cmp.Compare(boolInt(a.DryRun), boolInt(b.DryRun)),
+			cmp.Compare(boolInt(b.forStrangers()), boolInt(a.forStrangers())),
+		)
 	})
 }
 

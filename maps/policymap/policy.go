@@ -80,6 +80,10 @@ type Policy struct {
 
 	HasProto bool
 
+	// Unverified leaves out packets of sources that are verified: that proved to be who they say
+	// (verifiedmap), or that people have set a limit for.
+	Unverified bool
+
 	// FromConfig says that a configuration file has it, which may take it away again.
 	FromConfig bool
 
@@ -135,12 +139,15 @@ func validateName(name string) error {
 // them would have no effect of its own.
 func (p Policy) sameMatch(o Policy) bool {
 	return p.HasProto == o.HasProto && p.Proto == o.Proto && p.Ports == o.Ports &&
-		p.SYN == o.SYN && p.Key == o.Key && p.DryRun == o.DryRun
+		p.SYN == o.SYN && p.Unverified == o.Unverified && p.Key == o.Key && p.DryRun == o.DryRun
 }
 
 func (p Policy) matchesAll() bool {
-	return !p.HasProto && p.Ports == (Ports{}) && !p.SYN
+	return !p.HasProto && p.Ports == (Ports{}) && !p.SYN && !p.Unverified
 }
+
+// forStrangers says that all unverified sources share one bucket.
+func (p Policy) forStrangers() bool { return p.Unverified && p.Key == Shared }
 
 func (p Policy) encode() (bpf.Policy, bpf.PolicyInfo, error) {
 	limit, rates, err := wire.EncodeLimit(p.Limit)
@@ -158,6 +165,9 @@ func (p Policy) encode() (bpf.Policy, bpf.PolicyInfo, error) {
 	}
 	if p.SYN {
 		policy.Flags |= bpf.PolicySyn
+	}
+	if p.Unverified {
+		policy.Flags |= bpf.PolicyUnverified
 	}
 	if p.Key == Shared {
 		policy.Flags |= bpf.PolicyShared
@@ -181,6 +191,7 @@ func decodePolicy(p bpf.Policy, info bpf.PolicyInfo, dryRun bool) Policy {
 		Proto:    p.Proto,
 		Overflow: Overflow(p.Overflow),
 
+		Unverified: p.Flags&bpf.PolicyUnverified != 0,
 		FromConfig: p.Flags&bpf.PolicyConfig != 0,
 
 		id:   p.Id,

@@ -58,7 +58,9 @@ func drawConfig(t *rapid.T, c policymap.Config) policymap.Config {
 			Ports:  policymap.Ports{First: port, Last: rapid.Uint16Min(port).Draw(t, "last")},
 			Key:    rapid.SampledFrom([]policymap.Key{policymap.PerSource, policymap.Shared}).Draw(t, "key"),
 			DryRun: rapid.Bool().Draw(t, "dry"),
-			Limit:  progtest.Packets("7ppm", rapid.Uint64Range(1, 100).Draw(t, "burst")),
+
+			Unverified: rapid.Bool().Draw(t, "unverified"),
+			Limit:      progtest.Packets("7ppm", rapid.Uint64Range(1, 100).Draw(t, "burst")),
 		}
 		if rapid.Bool().Draw(t, "tcp") {
 			p.HasProto, p.Proto, p.SYN = true, 6, rapid.Bool().Draw(t, "syn")
@@ -126,20 +128,24 @@ func TestIDsAndSlots(t *testing.T) {
 	}
 }
 
-// Those in dry run come last, and otherwise the order is that in which they were made.
+// Those in dry run come last, those that unverified sources share first, and otherwise the order is that in which they were made.
 func TestEnforcedPoliciesComeFirst(t *testing.T) {
 	c := policymap.NewConfig()
-	for i, name := range []string{"a", "b", "c", "d"} {
+	for i, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		p := limited(name, uint16(i+1))
 		p.DryRun = name == "a" || name == "c"
+		p.Unverified = name == "e" || name == "f"
+		if name == "f" || name == "g" {
+			p.Key = policymap.Shared
+		}
 		set(t, &c, p)
 	}
 	var names string
 	for _, p := range c.Policies {
 		names += p.Name
 	}
-	if names != "bdac" {
-		t.Errorf("the order is %s, want bdac", names)
+	if names != "fbdegac" {
+		t.Errorf("the order is %s, want fbdegac", names)
 	}
 }
 

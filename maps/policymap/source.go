@@ -22,6 +22,12 @@ func (c *Config) SourceBits(addr netip.Addr) int {
 	}
 }
 
+// Cut returns an address cut to the bits that make a source.
+func (c *Config) Cut(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap()
+	return netip.PrefixFrom(addr, c.SourceBits(addr)).Masked().Addr()
+}
+
 // Source returns the source that an address belongs to. addr may be cut already. If it has more bits
 // than sources have now, it was cut before that was changed, and is a source as it is.
 func (c *Config) Source(addr netip.Addr) netip.Prefix {

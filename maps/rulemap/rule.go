@@ -91,7 +91,7 @@ func (r Rule) GivesWay(held Origin, until uint64) bool {
 	}
 }
 
-func (o Origin) byPeople() bool { return o == CLI || o == Config }
+func (o Origin) byPeople() bool { return o < bpf.OriginPeople }
 
 // apply puts a rule into the value of its prefix, beside the other actions' rules. It returns false
 // where the rule gives way to one that holds at time now.

@@ -172,7 +172,8 @@ type (
 			Name       string
 			Pass, Drop packets
 		}
-		TrackedSources int `json:"tracked_sources"`
+		TrackedSources  int `json:"tracked_sources"`
+		VerifiedSources int `json:"verified_sources"`
 	}
 	statusJSON struct {
 		Interfaces []interfaceJSON

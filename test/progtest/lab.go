@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -16,6 +17,8 @@ import (
 	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/verifiedmap"
+	"github.com/headgate/headgate/maps/wire"
 )
 
 // Start is what the clock of a new Lab shows, in ns: some 18 minutes after the boot.
@@ -48,12 +51,7 @@ type Heat struct {
 }
 
 func (o Options) heat() heatmap.Settings {
-	s := heatmap.Settings{Memory: cmp.Or(o.Heat.Lines, 4096) * 64, Tick: Tick}
-	if !o.Heat.Collide {
-		s.Salt = [8]uint64{1, 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0x85ebca77c2b2ae63,
-			0x27d4eb2f165667c5, 0xff51afd7ed558ccd, 0}
-	}
-	return s
+	return heatmap.Settings{Memory: cmp.Or(o.Heat.Lines, 4096) * 64, Tick: Tick}
 }
 
 func (o Options) credits() [bpf.CreditLen]heatmap.Credit {
@@ -73,6 +71,7 @@ type Lab struct {
 	Policies *policymap.Map
 	Rules    *rulemap.Map
 	Buckets  *bucketmap.Map
+	Verified *verifiedmap.Map
 
 	tb     TB
 	coll   *ebpf.Collection
@@ -91,19 +90,23 @@ func New(tb TB, o Options) *Lab {
 		tb.Fatalf("load the program: %s", explain(err))
 	}
 	tb.Cleanup(coll.Close)
+	verified := verifiedmap.New(coll.Maps[bpf.MapVerified], coll.Maps[bpf.MapGlobals])
+	tb.Cleanup(func() { _ = verified.Close() })
 
 	l := &Lab{
 		Policies: policymap.New(coll.Maps[bpf.MapConfigs], spec.Maps[bpf.MapConfigs].InnerMap, ""),
 		Buckets: bucketmap.New(coll.Maps[bpf.MapBuckets], coll.Maps[bpf.MapSharedBuckets],
 			coll.Maps[bpf.MapLosses]),
-		tb:    tb,
-		coll:  coll,
-		prog:  coll.Programs[o.program()],
-		clock: coll.Variables[bpf.VarClockNow],
+		Verified: verified,
+		tb:       tb,
+		coll:     coll,
+		prog:     coll.Programs[o.program()],
+		clock:    coll.Variables[bpf.VarClockNow],
 	}
 	l.Rules = rulemap.New(coll.Maps[bpf.MapRules4], coll.Maps[bpf.MapRules6],
 		coll.Maps[bpf.MapGlobals], l.Clock)
 	l.SetClock(Start)
+	l.check(coll.Maps[bpf.MapGlobals].Put(uint32(0), &bpf.Global{Salt: o.salt()}))
 	l.check(l.Policies.Store(policymap.NewConfig()))
 	l.events = newEvents(tb, coll.Maps[bpf.MapEvents])
 	return l
@@ -134,6 +137,9 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 	if err := spec.Variables[bpf.VarClockFrozen].Set(true); err != nil {
 		tb.Fatal(err)
 	}
+	if err := spec.Variables[bpf.VarHashSalt].Set(o.salt()); err != nil {
+		tb.Fatal(err)
+	}
 	// One of the two programs is half the work for the verifier.
 	maps.DeleteFunc(spec.Programs, func(name string, _ *ebpf.ProgramSpec) bool {
 		return name != o.program()
@@ -161,6 +167,18 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 		spec.Maps[bpf.MapBuckets].Type = ebpf.Hash
 	}
 	return spec
+}
+
+// salt returns what hashes are seeded with, the same each time, so that a failure comes again.
+func (o Options) salt() (words wire.Salt) {
+	if o.Heat.Collide {
+		return words
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range words {
+		words[i] = random.Uint64()
+	}
+	return words
 }
 
 // For returns the lab with its failures going to another test: a subtest, or one run of a fuzz

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
@@ -18,8 +19,9 @@ import (
 // Model about rules, policies and what is counted.
 type Model struct {
 	Config   policymap.Config
-	Fallback *policymap.Config // nil lets everything pass
-	Rules    []rulemap.Rule    // in any order; at most one of an action at a prefix
+	Fallback *policymap.Config     // nil lets everything pass
+	Rules    []rulemap.Rule        // in any order; at most one of an action at a prefix
+	Verified map[netip.Addr]uint64 // the tick at which a source, cut to its prefix, is not any more
 
 	Counts   Counts
 	Policies map[string]statmap.Slot      // since the policy was made
@@ -43,6 +45,7 @@ type limitedBucket struct {
 func NewModel() *Model {
 	return &Model{
 		Config:   policymap.NewConfig(),
+		Verified: make(map[netip.Addr]uint64),
 		Counts:   make(Counts),
 		Policies: make(map[string]statmap.Slot),
 		Sources:  make(map[SourceKey]statmap.Slot),
@@ -73,6 +76,12 @@ func plus(c statmap.Counter, length uint64) statmap.Counter {
 
 // Forget empties the counters of a policy, as for a new one of its name.
 func (m *Model) Forget(name string) { delete(m.Policies, name) }
+
+// Verify makes a source verified as verifiedmap.Map does.
+func (m *Model) Verify(source netip.Addr, until uint64) {
+	ticks := (until-1)>>bpf.VerifiedTickShift + 1
+	m.Verified[source] = max(m.Verified[source], ticks)
+}
 
 // SetRule sets a rule as rulemap.Map does. Those of the model must hold.
 func (m *Model) SetRule(rule rulemap.Rule) {

@@ -124,11 +124,21 @@ func (w *walk) matches(p policymap.Policy) bool {
 		return false
 	case p.SYN && !w.packet.SYN:
 		return false
+	case p.Unverified && w.verified():
+		return false
 	case p.Ports == policymap.Ports{}:
 		return true
 	}
 	port := w.packet.DstPort
 	return w.packet.HasPorts && port >= p.Ports.First && port <= p.Ports.Last
+}
+
+// verified says that the source has proved to be who it says, or that people have set a limit for it.
+func (w *walk) verified() bool {
+	if w.rule.Action == rulemap.Limit {
+		return w.rule.Origin == rulemap.CLI || w.rule.Origin == rulemap.Config
+	}
+	return w.Verified[w.source()] > w.now>>bpf.VerifiedTickShift
 }
 
 func (w *walk) fits(p policymap.Policy) bpf.Reason {

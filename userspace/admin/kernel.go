@@ -51,6 +51,7 @@ type KernelPolicy struct {
 	Proto          string `json:"proto,omitempty" doc:"IP protocol by name or number; absent for any"`
 	Ports          string `json:"ports,omitempty" doc:"destination ports, as 53 or 1000-2000; absent for any"`
 	SYN            bool   `json:"syn,omitempty" doc:"only packets that open a TCP connection"`
+	Unverified     bool   `json:"unverified,omitempty" doc:"only packets of sources that are not verified"`
 	Key            string `json:"key" enum:"source,shared"`
 	DryRun         bool   `json:"dry_run"`
 	Rate           string `json:"rate,omitempty"`

@@ -30,6 +30,7 @@ type PolicySetting struct {
 	Proto          string `json:"proto,omitempty" doc:"IP protocol: tcp, udp, icmp, icmpv6 or a number; by default any"`
 	Ports          string `json:"ports,omitempty" doc:"destination ports, as 53 or 1000-2000; by default any"`
 	SYN            bool   `json:"syn,omitempty" doc:"only packets that open a TCP connection"`
+	Unverified     bool   `json:"unverified,omitempty" doc:"only packets of sources that are not verified"`
 	Key            string `json:"key,omitempty" enum:"source,shared" doc:"whose packets count together: each source's (the default), or all"`
 	DryRun         bool   `json:"dry_run,omitempty" doc:"count what would be dropped, and drop nothing"`
 	Rate           string `json:"rate,omitempty" doc:"packets, as 500pps, 10kpps or 30ppm"`
@@ -70,7 +71,7 @@ func (s *RuleSetting) rule() (r config.PrefixRule, period time.Duration, err err
 
 // policy returns the policy of a name.
 func (s *PolicySetting) policy(name string) (p config.Policy, err error) {
-	p = config.Policy{Name: name, Proto: s.Proto, SYN: s.SYN, Shared: s.Key == "shared", DryRun: s.DryRun}
+	p = config.Policy{Name: name, Proto: s.Proto, SYN: s.SYN, Unverified: s.Unverified, Shared: s.Key == "shared", DryRun: s.DryRun}
 	if s.Key != "" && s.Key != "source" && s.Key != "shared" {
 		return p, fmt.Errorf("key %.40q: use source or shared", s.Key)
 	}

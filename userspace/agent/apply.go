@@ -162,6 +162,7 @@ func (a *Agent) settle(c *change) {
 	a.settleTracer(c.tracer)
 	a.settleAdaptive(c)
 	a.settleHandDown(c.file)
+	a.settleVerifier(c.file)
 	a.settleKernel(before, c.file)
 	a.settleHandlers(c)
 	a.settleFronts(c.fronts, before)

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate/userspace/event"
 	"github.com/headgate/headgate/userspace/handdown"
 	"github.com/headgate/headgate/userspace/metrics"
+	"github.com/headgate/headgate/userspace/verify"
 )
 
 // Kernel is the kernel's limiter, as the agent sees it. It outlives the agent. Its methods may be
@@ -15,6 +16,7 @@ import (
 type Kernel interface {
 	admin.Kernel
 	handdown.Kernel
+	verify.Kernel
 
 	// Check returns what Apply would refuse, and changes nothing.
 	Check(k config.Kernel) error

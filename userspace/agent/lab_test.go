@@ -201,6 +201,7 @@ type kernel struct {
 	unseen    error    // of Interfaces
 	following int
 	closed    int
+	verified  map[netip.Addr]time.Duration
 }
 
 func (k *kernel) do(f func()) {
@@ -289,6 +290,18 @@ func (k *kernel) Protected(p netip.Prefix) (reason string, err error) {
 
 func (k *kernel) Enforced(p netip.Prefix) (bool, error) {
 	return slices.ContainsFunc(k.rules(), func(r handdown.Rule) bool { return r.Prefix == p }), nil
+}
+
+func (k *kernel) Verify(addrs []netip.Addr, period time.Duration) error {
+	k.do(func() {
+		if k.verified == nil {
+			k.verified = make(map[netip.Addr]time.Duration)
+		}
+		for _, addr := range addrs {
+			k.verified[addr] = period
+		}
+	})
+	return nil
 }
 
 func (k *kernel) HandedDown() ([]handdown.Rule, error)           { return k.rules(), nil }

@@ -18,6 +18,7 @@ func (a *Agent) newMetrics() *metrics.Metrics {
 		HTTP:       func() ruleset.Counters { return a.state.rules.live.Counters() },
 		Kernel:     a.kernelMetrics,
 		HandDown:   a.handDownMetrics,
+		Verify:     a.verifyMetrics,
 		Adaptive:   a.adaptiveMetrics,
 		Servers:    a.serverMetrics,
 		Listeners:  a.listenerMetrics,

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/userspace/gateway"
 	"github.com/headgate/headgate/userspace/handdown"
 	"github.com/headgate/headgate/userspace/tracing"
+	"github.com/headgate/headgate/userspace/verify"
 	"github.com/headgate/headgate/userspace/watch"
 )
 
@@ -26,6 +27,7 @@ type state struct {
 	decider   decider
 	kernel    Kernel // nil until a file has a kernel section
 	hand      *handdown.HandDown
+	verifier  *verify.Verifier // nil where nobody is verified
 	nginxLogs []nginxLog
 	adaptive  *adaptive.Controller
 	tracer    *tracing.Provider
@@ -39,6 +41,7 @@ type state struct {
 	tuning    loop
 	following loop
 	handing   loop
+	verifying loop
 	checking  loop
 	logs      loop // nginx's
 

@@ -27,6 +27,7 @@ func (w *whole) checkSections() {
 	}
 	w.checkLoop()
 	w.checkHandDown()
+	w.checkVerified()
 	w.checkAuth()
 }
 
@@ -112,6 +113,19 @@ func (w *whole) checkHandDown() {
 	w.warnOfRemote(w.proxyProtocols(), "proxy_protocol")
 	if w.Auth != nil {
 		w.warnOfRemote(w.Auth.Gateways, "auth.gateways")
+	}
+}
+
+// checkVerified warns of policies for unverified sources where no request makes one verified.
+func (w *whole) checkVerified() {
+	if w.Kernel == nil || w.Kernel.VerifiedFor > 0 && (w.says("listen") || w.says("auth")) {
+		return
+	}
+	for _, p := range w.Kernel.Policies {
+		if p.Unverified {
+			w.root.field("kernel").warn("policy %s is for all sources but those with a limit in rules, as no request makes one verified; add listen or auth, and leave out verified_for: 0s", p.Name)
+			return
+		}
 	}
 }
 

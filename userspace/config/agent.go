@@ -21,10 +21,12 @@ type Kernel struct {
 	DryRun   bool
 	// MaxSources and MaxRules are the sizes of a new instance; 0 for the loader's defaults.
 	MaxSources, MaxRules uint32
-	Default              KernelLimit // zero for no limit
-	Policies             []Policy    // without the default one; their names are unique
-	Rules                []PrefixRule
-	RuleFiles            []RuleFile
+	// VerifiedFor is for how long a client counts as verified whose request was allowed; 0 for never.
+	VerifiedFor time.Duration
+	Default     KernelLimit // zero for no limit
+	Policies    []Policy    // without the default one; their names are unique
+	Rules       []PrefixRule
+	RuleFiles   []RuleFile
 }
 
 // The values of Kernel.Mode and Kernel.Overflow.
@@ -59,6 +61,7 @@ type Policy struct {
 	// FirstPort and LastPort are the range of destination ports; 0 for any.
 	FirstPort, LastPort uint16
 	SYN                 bool // only packets that open a TCP connection
+	Unverified          bool // only packets of sources that are not verified
 	Shared              bool // one bucket for all that match, not one for each source
 	DryRun              bool
 	Limit               KernelLimit // not zero

@@ -55,7 +55,7 @@ func server(text string) *url.URL {
 func TestContract(t *testing.T) {
 	want := fileOf(parse(t, contract).HTTP)
 	want.Kernel = &config.Kernel{
-		Interfaces: []string{"eth0"}, Mode: config.ModeAuto, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: config.OverflowPass,
+		Interfaces: []string{"eth0"}, Mode: config.ModeAuto, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: config.OverflowPass, VerifiedFor: config.DefaultVerifiedFor,
 		Default: config.KernelLimit{Rate: pps(10_000), Burst: 20_000, Bandwidth: bps(12_500_000), BandwidthBurst: 12_500_000},
 		Policies: []config.Policy{{
 			Name: "dns", Proto: "udp", Protocol: 17, FirstPort: 53, LastPort: 53, Limit: config.KernelLimit{Rate: pps(50), Burst: 100}, Line: 5,
@@ -135,12 +135,12 @@ func TestFullAgent(t *testing.T) {
 func fullKernel() *config.Kernel {
 	return &config.Kernel{
 		Interfaces: []string{"eth0", "eth1.100"}, Mode: config.ModeNative, IPv4Prefix: 24, IPv6Prefix: 56,
-		Overflow: config.OverflowShared, DryRun: true, MaxSources: 2_000_000, MaxRules: 500_000,
+		Overflow: config.OverflowShared, DryRun: true, MaxSources: 2_000_000, MaxRules: 500_000, VerifiedFor: 5 * time.Minute,
 		Default: config.KernelLimit{Rate: pps(10_000), Burst: 20_000, Bandwidth: bps(12_500_000), BandwidthBurst: 1_000_000},
 		Policies: []config.Policy{
 			{Name: "dns", Proto: "udp", Protocol: 17, FirstPort: 53, LastPort: 53, Limit: config.KernelLimit{Rate: pps(50), Burst: 100}, Line: 12},
 			{Name: "syn", Proto: "tcp", Protocol: 6, FirstPort: 80, LastPort: 443, SYN: true, Limit: config.KernelLimit{Rate: pps(20), Burst: 20}, Line: 13},
-			{Name: "ping", Proto: "icmp", Protocol: 1, Shared: true, DryRun: true, Limit: config.KernelLimit{Bandwidth: bps(64 << 10), BandwidthBurst: 2000}, Line: 14},
+			{Name: "ping", Proto: "icmp", Protocol: 1, Shared: true, Unverified: true, DryRun: true, Limit: config.KernelLimit{Bandwidth: bps(64 << 10), BandwidthBurst: 2000}, Line: 14},
 		},
 		Rules: []config.PrefixRule{
 			{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Action: config.Limit, Limit: config.KernelLimit{Rate: pps(100), Burst: 100}, Line: 16},

@@ -20,6 +20,7 @@ func kernelFields() []Field {
 		{"ipv6_prefix", "a number from 0 to 128", strconv.Itoa(DefaultIPv6Prefix), "how many bits of an IPv6 address make a source; link-local ones are never cut"},
 		{"overflow", either(overflows()), OverflowPass, "what becomes of packets of sources that the table has no room for; shared is one bucket for all of them"},
 		{"dry_run", "true or false", "false", dryRunMeaning},
+		{"verified_for", "a time, 10m or 1h", "10m", "for how long a client is verified whose HTTP request was allowed, for policies with unverified; 0 for never"},
 		{"max_sources", "a number from 1 to 100M", "1048576", "how many sources a new instance keeps at once"},
 		{"max_rules", "a number from 1 to 100M", "1048576", "how many prefixes of each family a new instance has room for"},
 		{"default", "{rate: 10kpps, burst: 20k, bandwidth: 100Mbit/s}", "packets are only counted", "what each source may send"},
@@ -44,6 +45,7 @@ func policyFields() []Field {
 		{"proto", "tcp, udp, icmp, icmpv6 or a number up to 255", "every protocol", "the IP protocol"},
 		{"port", "a port, 53, or a range, 1000-2000", "every packet, also without ports", "the destination port; a fragment that is not the first has none"},
 		{"syn", "true or false", "false", "true is for packets only that open a TCP connection"},
+		{"unverified", "true or false", "false", "true is for packets only of sources that are not verified, nor have a limit in rules"},
 		{"key", either(policyKeys()), keySource, "source is a bucket for each source, shared is one for all that match"},
 		{"dry_run", "true or false", "false", dryRunMeaning},
 	}, limitFields()...)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/headgate/headgate/userspace/rate"
@@ -15,6 +16,9 @@ const (
 	// defaultMaxRules is what the loader has by default.
 	defaultMaxRules = 1 << 20
 )
+
+// DefaultVerifiedFor is for how long a client counts as verified unless the file says otherwise.
+const DefaultVerifiedFor = 10 * time.Minute
 
 // kernelSection is the kernel section while it is read.
 type kernelSection struct {
@@ -40,6 +44,7 @@ func (w *whole) readKernel(v value) {
 	s.Mode = m.choice("mode", modes(), ModeAuto)
 	s.Overflow = m.choice("overflow", overflows(), OverflowPass)
 	s.DryRun = m.flag("dry_run")
+	s.VerifiedFor = m.duration("verified_for", 0, day, DefaultVerifiedFor)
 	s.MaxSources = uint32(m.count("max_sources", 1, maxEntries, 0))
 	s.MaxRules = uint32(m.count("max_rules", 1, maxEntries, 0))
 	before := len(v.file.errors)

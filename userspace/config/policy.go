@@ -23,9 +23,10 @@ func policyKeys() []string { return []string{keySource, keyShared} }
 
 // packets is what a policy matches and counts by: two that have it in common would be one.
 type packets struct {
-	proto               string // its number, empty for any
-	first, last         uint16
-	syn, shared, dryRun bool
+	proto           string // its number, empty for any
+	first, last     uint16
+	syn, unverified bool
+	shared, dryRun  bool
 }
 
 func (s *kernelSection) readPolicies(v value) {
@@ -51,7 +52,7 @@ func (s *kernelSection) readPolicies(v value) {
 }
 
 func (s *kernelSection) policy(m mapping) Policy {
-	p := Policy{Line: m.node.Line, SYN: m.flag("syn"), DryRun: m.flag("dry_run")}
+	p := Policy{Line: m.node.Line, SYN: m.flag("syn"), Unverified: m.flag("unverified"), DryRun: m.flag("dry_run")}
 	if n := m.field("name"); n.given() {
 		p.Name = s.policyName(n)
 	} else {
@@ -144,16 +145,16 @@ func (m mapping) checkProtocol(p Policy) {
 
 // checkMatch adds an error if another policy sees the same packets by the same key.
 func (s *kernelSection) checkMatch(at value, p Policy) {
-	k := packets{first: p.FirstPort, last: p.LastPort, syn: p.SYN, shared: p.Shared, dryRun: p.DryRun}
+	k := packets{first: p.FirstPort, last: p.LastPort, syn: p.SYN, unverified: p.Unverified, shared: p.Shared, dryRun: p.DryRun}
 	if p.Proto != "" {
 		k.proto = strconv.Itoa(int(p.Protocol))
 	}
 	line, twice := s.matches[k]
 	switch {
 	case twice && line == 0:
-		at.fail("it would match all that kernel.default does; add proto, port, syn or key, or move its limit there")
+		at.fail("it would match all that kernel.default does; add proto, port, syn, unverified or key, or move its limit there")
 	case twice:
-		at.fail("it would match the packets of the policy in line %d; remove one, or change its proto, port, syn or key", line)
+		at.fail("it would match the packets of the policy in line %d; remove one, or change its proto, port, syn, unverified or key", line)
 	default:
 		s.matches[k] = at.node.Line
 	}

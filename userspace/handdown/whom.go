@@ -17,7 +17,7 @@ func (h *HandDown) Observe(r *ruleset.Request, d *ruleset.Decision) {
 	if d.Allowed {
 		return
 	}
-	why, voucher := h.absent(r, d)
+	why, voucher := absent(r, d, h.o.Local)
 	if why == "" {
 		h.Offend(Offence{Addr: d.Client, Origin: HTTP, Rule: d.Rule, Zone: d.Zone})
 		return
@@ -30,23 +30,44 @@ func (h *HandDown) Observe(r *ruleset.Request, d *ruleset.Decision) {
 	}
 }
 
+// Sender returns whose packets have brought a request to this machine, by a connection that could not be made with a
+// forged address: the client's, or those of the proxy elsewhere that he is behind. It is invalid where nobody here
+// knows, or where all is on this machine. local reports whether an address is one of it; loopback ones always are.
+func Sender(r *ruleset.Request, d *ruleset.Decision, local func(netip.Addr) bool) netip.Addr {
+	why, sender := absent(r, d, local)
+	switch {
+	case why == "":
+		sender = d.Client
+	case told(r) && !here(r.Conn, local):
+		sender = r.Conn
+	}
+	if here(sender, local) {
+		return netip.Addr{}
+	}
+	return sender.Unmap().WithZone("")
+}
+
+// told reports whether somebody else than the kernel says who r.Peer is.
+func told(r *ruleset.Request) bool {
+	return r.Conn.IsValid() && r.Conn.Unmap().WithZone("") != r.Peer.Unmap().WithZone("")
+}
+
 // absent returns why packets of d.Client do not arrive here as his, and who says that the request is his;
 // empty if they do: a rule for his address would drop them, and nobody else's.
-func (h *HandDown) absent(r *ruleset.Request, d *ruleset.Decision) (why Reason, voucher netip.Addr) {
+func absent(r *ruleset.Request, d *ruleset.Decision, local func(netip.Addr) bool) (why Reason, voucher netip.Addr) {
 	if !d.Client.IsValid() || r.Hearsay {
 		return Unknown, netip.Addr{}
 	}
-	told := r.Conn.IsValid() && r.Conn.Unmap().WithZone("") != r.Peer.Unmap().WithZone("")
 	switch d.ClientFrom {
 	case clientip.FromPeer, clientip.UntrustedPeer:
-		if told && !h.here(r.Conn) {
+		if told(r) && !here(r.Conn, local) {
 			return BehindProxy, r.Conn
 		}
 	case clientip.FromHeader:
 		switch {
-		case told && !h.here(r.Conn):
+		case told(r) && !here(r.Conn, local):
 			return BehindProxy, r.Conn
-		case d.ClientHop > 1 || !h.here(r.Peer):
+		case d.ClientHop > 1 || !here(r.Peer, local):
 			return BehindProxy, r.Peer
 		}
 	case clientip.TooFewHops: // a proxy was bypassed, and nobody knows which
@@ -58,9 +79,9 @@ func (h *HandDown) absent(r *ruleset.Request, d *ruleset.Decision) (why Reason, 
 }
 
 // here reports whether addr is on this machine. An invalid one is the peer on a unix socket.
-func (h *HandDown) here(addr netip.Addr) bool {
+func here(addr netip.Addr, local func(netip.Addr) bool) bool {
 	addr = addr.Unmap()
-	return !addr.IsValid() || addr.IsLoopback() || h.o.Local(addr)
+	return !addr.IsValid() || addr.IsLoopback() || local(addr)
 }
 
 // tellOfProxy has Run say that clients behind a proxy are not handed down.

@@ -12,6 +12,7 @@ type agentFamilies struct {
 	connections, accepted                                                                        *family
 	healthy, inFlight, requests, failures                                                        *family
 	factor, applied, signal, health, changes                                                     *family
+	verified                                                                                     *family
 	offences, handedDown, spared, rules, maxRules, late, doubtful, logs, lostOffences, forgotten *family
 }
 
@@ -39,6 +40,8 @@ func newAgentFamilies() agentFamilies {
 		health:  gauge("adaptive_health", "1 for what the last interval said about the backend, 0 for all else.", "health"),
 		changes: counter("adaptive_changes_total", "Times the factor was changed, by direction.", "direction"),
 
+		verified: counter("verify_sources_total", "Times a source was to be verified as a request of it was allowed, by what became of that.", "result"),
+
 		offences:     counter("handdown_offences_total", "Offences, by who found them.", "origin"),
 		handedDown:   counter("handdown_sources_total", "Times a source was given a kernel rule, by its action.", "action"),
 		spared:       counter("handdown_spared_total", "Offences of sources that no rule is made for, by why.", "reason"),
@@ -56,7 +59,7 @@ func (f agentFamilies) all() []*family {
 	return []*family{
 		f.build, f.lostEvents, f.reloads, f.reloadOK, f.configSince, f.configInfo, f.connections, f.accepted,
 		f.healthy, f.inFlight, f.requests, f.failures, f.factor, f.applied, f.signal, f.health, f.changes,
-		f.offences, f.handedDown, f.spared, f.rules, f.maxRules, f.late, f.doubtful, f.logs, f.lostOffences, f.forgotten,
+		f.verified, f.offences, f.handedDown, f.spared, f.rules, f.maxRules, f.late, f.doubtful, f.logs, f.lostOffences, f.forgotten,
 	}
 }
 
@@ -67,6 +70,7 @@ func (f agentFamilies) read(s scrape, from *Sources) {
 	with(from.Listeners, func(all []Listener) { f.readListeners(s, all) })
 	with(from.Servers, func(all []Server) { f.readServers(s, all) })
 	with(from.Adaptive, func(a *adaptive.State) { f.readAdaptive(s, a) })
+	with(from.Verify, func(v *Verify) { f.readVerify(s, v) })
 	with(from.HandDown, func(h *HandDown) { f.readHandDown(s, h) })
 }
 
@@ -117,6 +121,15 @@ func (f agentFamilies) readAdaptive(s scrape, a *adaptive.State) {
 	}
 	s.count(f.changes, a.Raised, "up")
 	s.count(f.changes, a.Lowered, "down")
+}
+
+func (f agentFamilies) readVerify(s scrape, v *Verify) {
+	if v == nil {
+		return
+	}
+	s.count(f.verified, v.Told, "told")
+	s.count(f.verified, v.Lost, "lost")
+	s.count(f.verified, v.Failed, "failed")
 }
 
 func (f agentFamilies) readHandDown(s scrape, h *HandDown) {

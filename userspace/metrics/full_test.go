@@ -45,7 +45,7 @@ func full() metrics.Sources {
 		Interfaces: []metrics.Interface{{Name: "eth0", Mode: "native", Attached: true}, {Name: "eth1"}},
 		Policies:   []metrics.Policy{{"default", "pass", next(), next()}, {"default", "drop", next(), next()}},
 		Rules:      []metrics.Rules{{"block", "handdown", 3}, {"allow", "config", 1}, {"limit", "cli", 0}},
-		Sources:    12, MaxSources: 1 << 20, MemoryBytes: 149_422_080,
+		Sources:    12, MaxSources: 1 << 20, Verified: 7, MemoryBytes: 149_422_080,
 	}
 	for _, r := range []struct{ verdict, reason string }{
 		{"pass", "under_limit"}, {"drop", "over_packet_limit"}, {"drop", "blocked"}, {"would_drop", "over_byte_limit"},
@@ -64,6 +64,7 @@ func full() metrics.Sources {
 		HTTP:     func() ruleset.Counters { return web },
 		Kernel:   func() (*metrics.Kernel, error) { return &kernel, nil },
 		HandDown: func() *metrics.HandDown { return &hand },
+		Verify:   func() *metrics.Verify { return &metrics.Verify{Told: 88, Lost: 3, Failed: 2} },
 		Adaptive: func() *adaptive.State {
 			return &adaptive.State{Change: adaptive.Change{
 				Factor: 0.7, Was: 1, Health: adaptive.Unhealthy, Observed: true, Signal: 0.3, Target: 0.2,

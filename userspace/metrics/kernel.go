@@ -8,6 +8,8 @@ type Kernel struct {
 	Rules      []Rules // every action and origin that there is, also where there are none
 	// Sources is how many have a bucket, of at most MaxSources.
 	Sources, MaxSources int
+	// Verified is how many sources proved to be who they say, and count as such now.
+	Verified int
 	// MemoryBytes is what the kernel charges for all maps; 0 where it does not say.
 	MemoryBytes uint64
 }

@@ -1,7 +1,7 @@
 package metrics
 
 type kernelFamilies struct {
-	up, attached, packets, bytes, policyPackets, policyBytes, rules, sources, maxSources, memory *family
+	up, attached, packets, bytes, policyPackets, policyBytes, rules, sources, maxSources, verified, memory *family
 }
 
 func newKernelFamilies() kernelFamilies {
@@ -24,6 +24,8 @@ func newKernelFamilies() kernelFamilies {
 			"Sources that have a bucket."),
 		maxSources: gauge("kernel_max_tracked_sources",
 			"Sources that there is room for."),
+		verified: gauge("kernel_verified_sources",
+			"Sources that proved to be who they say, and count as such now."),
 		memory: gauge("kernel_memory_bytes",
 			"Bytes of memory that the kernel charges for all maps; 0 if it does not say."),
 	}
@@ -31,7 +33,7 @@ func newKernelFamilies() kernelFamilies {
 
 func (f kernelFamilies) all() []*family {
 	return []*family{
-		f.up, f.attached, f.packets, f.bytes, f.policyPackets, f.policyBytes, f.rules, f.sources, f.maxSources, f.memory,
+		f.up, f.attached, f.packets, f.bytes, f.policyPackets, f.policyBytes, f.rules, f.sources, f.maxSources, f.verified, f.memory,
 	}
 }
 
@@ -52,5 +54,6 @@ func (f kernelFamilies) read(s scrape, k *Kernel) {
 	}
 	s.add(f.sources, float64(k.Sources))
 	s.add(f.maxSources, float64(k.MaxSources))
+	s.add(f.verified, float64(k.Verified))
 	s.count(f.memory, k.MemoryBytes)
 }

@@ -17,6 +17,7 @@ type Sources struct {
 	// Kernel is what the kernel's limiter counted. Where it fails there are no series of it in this scrape.
 	Kernel    func() (*Kernel, error)
 	HandDown  func() *HandDown
+	Verify    func() *Verify
 	Adaptive  func() *adaptive.State
 	Servers   func() []Server
 	Listeners func() []Listener
@@ -43,6 +44,10 @@ type HandDown struct {
 	Lost            uint64 // offences that there was no room for
 	Evicted         uint64 // offenders forgotten for want of room
 }
+
+// Verify is what became of sources of which a request was allowed. A source counts each time that the kernel is to be
+// told of it.
+type Verify struct{ Told, Lost, Failed uint64 }
 
 // Log is a log of nginx that offences are read from.
 type Log struct {

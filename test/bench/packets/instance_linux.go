@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -41,8 +40,11 @@ func newInstance(s setup) (*instance, error) {
 		return nil, err
 	}
 	spec.Maps[bpf.MapBuckets].MaxEntries = s.buckets
-	heat := heatmap.Settings{Memory: heatmap.DefaultMemory, Buckets: s.buckets, CPUs: 2, Salt: [8]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64()}, Tick: 4 * time.Millisecond}
+	heat := heatmap.Settings{Memory: heatmap.DefaultMemory, Buckets: s.buckets, CPUs: 2, Tick: 4 * time.Millisecond}
 	bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], policymap.NewConfig().IPv6Prefix)
+	if err := spec.Variables[bpf.VarHashSalt].Set(wire.Salt{1, 3, 5, 7, 9, 11, 13, 15}); err != nil {
+		return nil, err
+	}
 	err = heatmap.Configure(spec, heat, heat.Credits())
 	if err != nil {
 		return nil, err

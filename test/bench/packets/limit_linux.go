@@ -49,6 +49,13 @@ func onePolicy(limit wire.Limit) []policymap.Policy {
 	return []policymap.Policy{{Name: policymap.Default, Limit: limit}}
 }
 
+// strangers returns the default policy and one with a limit that all unverified sources share.
+func strangers(shared wire.Limit) []policymap.Policy {
+	return append(onePolicy(fast()), policymap.Policy{
+		Name: "strangers", Unverified: true, Key: policymap.Shared, Limit: shared,
+	})
+}
+
 // manyPolicies returns n policies that all match the frames, each in words of its own.
 func manyPolicies(n int, limit wire.Limit) []policymap.Policy {
 	policies := onePolicy(limit)

@@ -82,6 +82,10 @@ func manySources() []subject {
 
 func policies() []subject {
 	return []subject{
+		{name: "an unverified source, under", reason: bpf.ReasonUnderLimit,
+			setup: setup{strangers(fast()), nil, fewBuckets}},
+		{name: "a new source per packet, over what strangers share", reason: bpf.ReasonOverPacketLimit,
+			setup: setup{strangers(slow()), nil, manyBuckets}, sources: all},
 		{name: "one source, under, packets and bytes", reason: bpf.ReasonUnderLimit,
 			setup: setup{onePolicy(fastBoth()), nil, fewBuckets}},
 		{name: "one source, under, 2 policies", reason: bpf.ReasonUnderLimit,

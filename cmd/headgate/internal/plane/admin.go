@@ -162,7 +162,7 @@ func boolInt(b bool) int {
 
 func policyView(p policymap.Policy, config *policymap.Config, counted statmap.Slot) admin.KernelPolicy {
 	view := admin.KernelPolicy{
-		Name: p.Name, Ports: p.Ports.String(), SYN: p.SYN, Key: p.Key.String(), DryRun: p.DryRun || config.DryRun,
+		Name: p.Name, Ports: p.Ports.String(), SYN: p.SYN, Unverified: p.Unverified, Key: p.Key.String(), DryRun: p.DryRun || config.DryRun,
 		Pass: admin.Count(counted.Pass), Drop: admin.Count(counted.Drop), WouldDrop: admin.Count(counted.WouldDrop),
 	}
 	if p.HasProto {
@@ -180,7 +180,7 @@ func (p *Plane) SetPolicy(policy config.Policy) error {
 	if err := made.Validate(); err != nil {
 		return admin.Refusal{Err: err}
 	}
-	if made.Name == policymap.Default && (made.HasProto || made.Ports != policymap.Ports{} || made.SYN || made.Key == policymap.Shared || made.DryRun) {
+	if made.Name == policymap.Default && (made.HasProto || made.Ports != policymap.Ports{} || made.SYN || made.Unverified || made.Key == policymap.Shared || made.DryRun) {
 		return admin.Refusal{Err: errors.New("the default policy matches every packet; it has only a limit")}
 	}
 	return refused(p.changed(func(i *loader.Instance) error { return p.setPolicy(i, made) }))

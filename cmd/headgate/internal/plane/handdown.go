@@ -40,8 +40,13 @@ func (p *Plane) Enforce(rules []handdown.Rule) error {
 			}
 			made = append(made, rule)
 		}
-		_, err = i.Rules().SetAll(made, nil)
-		return err
+		if _, err = i.Rules().SetAll(made, nil); err != nil {
+			return err
+		}
+		if err := disprove(i, made, &config); err != nil {
+			p.log.Warn("offenders stay verified until their time is over", "error", err) // the rules are in force
+		}
+		return nil
 	})
 }
 

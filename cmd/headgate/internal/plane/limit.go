@@ -80,6 +80,8 @@ func policyOf(p config.Policy) policymap.Policy {
 		SYN:      p.SYN,
 		DryRun:   p.DryRun,
 		Limit:    limitOf(p.Limit),
+
+		Unverified: p.Unverified,
 	}
 	if policy.HasProto {
 		policy.Proto = p.Protocol

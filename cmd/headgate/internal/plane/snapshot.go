@@ -65,6 +65,9 @@ func (p *Plane) Snapshot() (metrics.Kernel, error) {
 		if k.Sources, err = p.sources.get(p.options.Now, i.Buckets().Count); err != nil {
 			return err
 		}
+		if k.Verified, err = i.Verified().Count(bootTime()); err != nil {
+			return err
+		}
 		memory, err := i.Memory()
 		for _, m := range memory {
 			k.MemoryBytes += m.Bytes

@@ -104,6 +104,7 @@ func policies() render.Policies {
 			Name: "syn", Match: render.Match{Protocol: "tcp", Ports: "1000-2000", SYN: true}, Key: "source",
 			Limit: render.Limit{Bandwidth: "64KiB/s", BandwidthBurst: 1000000}, Action: "dry-run", ID: 3,
 		},
+		{Name: "strangers", Match: render.Match{Unverified: true}, Key: "shared", Limit: render.Limit{Rate: "200kpps", Burst: 200000}, Action: "drop", ID: 5},
 		{Name: "ports", Match: render.Match{Ports: "80"}, Key: "source", Limit: render.Limit{Rate: "6pph", Burst: 1}, Action: "drop", ID: 4},
 	}
 }
@@ -125,7 +126,7 @@ func stats() render.Stats {
 			{Name: "default", Pass: counter(1000, 100000), Drop: counter(98900, 9890000), WouldDrop: counter(100, 10000)},
 			{Name: "dns"},
 		},
-		TrackedSources: 12, Capacity: 1 << 20, SuppressedEvents: 98000, DryRun: true,
+		TrackedSources: 12, Capacity: 1 << 20, SuppressedEvents: 98000, DryRun: true, VerifiedSources: 7,
 	}
 }
 
@@ -152,7 +153,7 @@ func status() render.Status {
 	return render.Status{
 		Version: "v1.2.3", Build: "4191270f6a23", Outdated: true, Kernel: "6.18.0", Pin: "/sys/fs/bpf/headgate",
 		DryRun: true, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: "pass", Policies: 2, Rules: 100000,
-		TrackedSources: 12, Capacity: 1 << 20, Interfaces: interfaces(),
+		TrackedSources: 12, Capacity: 1 << 20, VerifiedSources: 7, Interfaces: interfaces(),
 		Memory: render.Memory{Bytes: 134218752, Maps: []render.MapMemory{
 			{Name: "buckets", MaxEntries: 1 << 20, Bytes: 134217728}, {Name: "globals", MaxEntries: 1, Bytes: 1024},
 		}},

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"cmp"
 	"iter"
 	"strconv"
+	"strings"
 )
 
 // Policy is one policy.
@@ -21,9 +23,11 @@ type Match struct {
 	Protocol string `json:"protocol,omitempty"`
 	Ports    string `json:"ports,omitempty"` // destination: 53 or 1000-2000
 	SYN      bool   `json:"syn,omitempty"`   // opens a TCP connection
+	// Unverified leaves out sources that are verified.
+	Unverified bool `json:"unverified,omitempty"`
 }
 
-// String words the match: "udp port 53", "all".
+// String words the match: "udp port 53", "unverified", "all".
 func (m Match) String() string {
 	s := m.Protocol
 	if m.SYN {
@@ -35,10 +39,10 @@ func (m Match) String() string {
 		}
 		s += "port " + m.Ports
 	}
-	if s == "" {
-		return "all"
+	if m.Unverified {
+		s = strings.TrimSpace("unverified " + s)
 	}
-	return s
+	return cmp.Or(s, "all")
 }
 
 // Policies are the policies in the order in which they are asked.

@@ -19,6 +19,7 @@ type Stats struct {
 
 	TrackedSources   int    `json:"tracked_sources"`
 	Capacity         int    `json:"capacity"`
+	VerifiedSources  int    `json:"verified_sources"` // proved to be who they say, and count as such now
 	SuppressedEvents uint64 `json:"suppressed_events"`
 	DryRun           bool   `json:"dry_run"`
 }
@@ -51,6 +52,7 @@ func (s Stats) Table(p *Page) {
 	interfaceGrid(p, s.Interfaces)
 	p.Section()
 	p.Line("tracked sources: %d of %d", s.TrackedSources, s.Capacity)
+	p.Line("verified sources: %d", s.VerifiedSources)
 }
 
 func totalRow(name string, c statmap.Counter) []string {

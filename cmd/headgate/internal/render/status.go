@@ -22,6 +22,8 @@ type Status struct {
 	Rules          int `json:"rules"`
 	TrackedSources int `json:"tracked_sources"`
 	Capacity       int `json:"capacity"`
+	// VerifiedSources proved to be who they say, and count as such now.
+	VerifiedSources int `json:"verified_sources"`
 
 	Interfaces []Interface `json:"interfaces"`
 	Memory     Memory      `json:"memory"`
@@ -78,6 +80,7 @@ func (s Status) facts() []Fact {
 		{"dry run", s.dryRun()},
 		{"sources", fmt.Sprintf("IPv4 /%d, IPv6 /%d", s.IPv4Prefix, s.IPv6Prefix)},
 		{"tracked", fmt.Sprintf("%d of %d", s.TrackedSources, s.Capacity)},
+		{"verified", strconv.Itoa(s.VerifiedSources)},
 		{"overflow", s.overflow()},
 		{"policies", strconv.Itoa(s.Policies)},
 		{"rules", strconv.Itoa(s.Rules)},
