@@ -164,9 +164,10 @@ type kernelGlobal struct {
 }
 
 type kernelHeatCell struct {
-	_     structs.HostLayout
-	Tat   uint64
-	Owner uint64
+	_    structs.HostLayout
+	Tat  uint64
+	Tag  uint32
+	Mark uint32
 }
 
 type kernelHeatLine struct {

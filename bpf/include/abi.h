@@ -246,12 +246,12 @@ struct loss {
 
 /*
  * A source's cell of the heat tier. Time is until when the source owes something or, with the lowest
- * bit set, until when its exact bucket may. Owner is a tag that tells sources apart, and below it when
- * that was.
+ * bit set, until when its exact bucket may. The tag tells sources apart, the mark says when that was.
  */
 struct heat_cell {
 	__u64 tat;
-	__u64 owner;
+	__u32 tag;
+	__u32 mark;
 };
 
 struct heat_line {

@@ -219,14 +219,13 @@ static __always_inline void open_cell(struct account *account, struct walk *walk
 	struct heat_line *line = heat_line(policy, hash);
 	struct heat_cell *cell;
 	struct heat heat;
-	bool own;
 
 	account->place = PLACE_NOWHERE;
 	if (!line)
 		return;
 	account->place = PLACE_SOURCE;
-	index = own_index(line, hash, &own);
-	cell = own ? &line->cell[any_of(index, hash)] : NULL;
+	index = own_index(line, hash);
+	cell = index < HEAT_CELLS ? &line->cell[any_of(index, hash)] : NULL;
 	if (cell && cell->tat & HEAT_EXACT) {
 		account->cell = cell;
 		account->bucket = find_bucket(counters);
@@ -247,12 +246,13 @@ static __always_inline void open_cell(struct account *account, struct walk *walk
 static __always_inline struct account open_account(struct walk *walk, const struct policy *policy,
 						   struct counters *counters)
 {
+	bool ruled = is_ruled(walk, policy, &counters->ruling);
 	struct account account = {
 		.place = PLACE_SOURCE,
-		.limit = limit_of(walk, policy, counters),
+		.limit = ruled ? &counters->ruling.limit : &policy->limit,
 	};
 
-	if (policy->flags & POLICY_SHARED && !is_ruled(walk, policy, &counters->ruling)) {
+	if (policy->flags & POLICY_SHARED && !ruled) {
 		account.place = PLACE_SHARED;
 		account.bucket = shared_bucket(policy->slot);
 		return account;
@@ -296,15 +296,14 @@ static __always_inline void refund_cell(struct walk *walk, const struct policy *
 	struct heat_cell *cell;
 	__u64 hash, index;
 	struct heat heat;
-	bool own;
 
 	set_key(counters, policy);
 	hash = hash_of(counters);
 	line = heat_line(policy, hash);
 	if (!line)
 		return;
-	index = own_index(line, hash, &own);
-	if (!own)
+	index = own_index(line, hash);
+	if (index == HEAT_CELLS)
 		return;
 	cell = heat_open(&heat, walk, limit, line, &line->cell[any_of(index, hash)], hash);
 	heat_refund(cell, &heat, receipt);

@@ -34,7 +34,7 @@
 #define MAX_HOLD   (1ULL << 62) /* twice the largest burst that has cells, and the slack */
 
 /*
- * The low half of a cell's owner is when its time was written last, in units of 2^MARK_SHIFT ns. Times
+ * The mark of a cell is when its time was written last, in units of 2^MARK_SHIFT ns. Times
  * come round every 39 hours; what is as old as this is past, whatever it looks like.
  */
 #define MARK_SHIFT     30
@@ -112,12 +112,6 @@ static __always_inline struct heat_line *heat_line(const struct policy *policy, 
 	return bpf_map_lookup_elem(&heat_lines, &index);
 }
 
-/* 1 where both are equal, without a branch that the processor might guess wrong. */
-static __always_inline __u64 equal(__u32 a, __u32 b)
-{
-	return ((__u64)(a ^ b) - 1) >> 63;
-}
-
 /* Keeps the verifier from checking all that follows once for each value. */
 static __always_inline __u32 any_of(__u64 index, __u64 unknown)
 {
@@ -125,17 +119,12 @@ static __always_inline __u32 any_of(__u64 index, __u64 unknown)
 	return index & (HEAT_CELLS - 1);
 }
 
-static __always_inline __u32 tag_of(const struct heat_line *line, __u32 i)
-{
-	return line->cell[i].owner >> 32;
-}
-
 /* The time that is left of a cell; the one with the least gives its place away. */
 static __always_inline __s64 left_of(const struct heat_line *line, __u32 i, const struct heat *heat)
 {
 	const struct heat_cell *cell = &line->cell[i];
 
-	return is_stale(cell->owner, heat->second) ? LONG_PAST : (__s64)(cell->tat - heat->now);
+	return is_stale(cell->mark, heat->second) ? LONG_PAST : (__s64)(cell->tat - heat->now);
 }
 
 static __always_inline __u64 least_left(const struct heat_line *line, const struct heat *heat)
@@ -151,14 +140,16 @@ static __always_inline __u64 least_left(const struct heat_line *line, const stru
 	return third < first ? 2 + b : a;
 }
 
-/* Which cell of the line is the source's, where one is. */
-static __always_inline __u64 own_index(const struct heat_line *line, __u32 tag, bool *own)
+/*
+ * Which cell of the line is the source's; HEAT_CELLS for none. The first one is in nearly all cases,
+ * as long as few sources are known: the processor guesses these branches right.
+ */
+static __always_inline __u64 own_index(const struct heat_line *line, __u32 tag)
 {
-	__u64 first = equal(tag_of(line, 0), tag), second = equal(tag_of(line, 1), tag),
-	      third = equal(tag_of(line, 2), tag), fourth = equal(tag_of(line, 3), tag);
-
-	*own = first | second | third | fourth;
-	return second + 2 * third + 3 * fourth;
+	for (__u32 i = 0; i < HEAT_CELLS; i++)
+		if (line->cell[i].tag == tag)
+			return i;
+	return HEAT_CELLS;
 }
 
 static __always_inline bool is_exact(const struct heat *heat)
@@ -176,10 +167,12 @@ static __always_inline bool is_cold(const struct heat *heat)
 	return heat_fits(heat, cold_room(&heat->weight));
 }
 
-/* Makes the cell the source's, as of now. */
+/* Makes the cell the source's, as of now: in one store, so that nobody sees half of it. */
 static __always_inline void heat_own(struct heat_cell *cell, const struct heat *heat, __u32 flag)
 {
-	*(volatile __u64 *)&cell->owner = (__u64)heat->tag << 32 | flag | heat->second;
+	struct heat_cell next = {.tag = heat->tag, .mark = heat->second | flag};
+
+	*(volatile __u64 *)&cell->tag = *(__u64 *)&next.tag;
 }
 
 /* Reads the clock that does for a limit. */
@@ -200,7 +193,7 @@ static __always_inline void heat_clock(struct heat *heat, struct walk *walk)
 /* Reads the cell of a source at the moment of a packet. */
 static __always_inline void heat_read(struct heat *heat, const struct heat_cell *cell)
 {
-	heat->mark = cell->owner;
+	heat->mark = cell->mark;
 	heat->tat = *(const volatile __u64 *)&cell->tat;
 	heat->debt = heat_debt(heat, heat->tat);
 }
@@ -324,7 +317,7 @@ __noinline int heat_renew(struct heat_cell *cell, struct walk *walk, const struc
 	if (!cell || !walk || !limit)
 		return 0;
 	tat = *(volatile __u64 *)&cell->tat;
-	heat.tag = cell->owner >> 32;
+	heat.tag = cell->tag;
 	heat_clock(&heat, walk);
 	if (tat & HEAT_EXACT && heat_swap(cell, tat, (heat.now + hold(debt)) | HEAT_EXACT))
 		heat_own(cell, &heat, 0);

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -42,7 +43,7 @@ func newInstance(s setup) (*instance, error) {
 	spec.Maps[bpf.MapBuckets].MaxEntries = s.buckets
 	heat := heatmap.Settings{Memory: heatmap.DefaultMemory, Buckets: s.buckets, CPUs: 2, Tick: 4 * time.Millisecond}
 	bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], policymap.NewConfig().IPv6Prefix)
-	if err := spec.Variables[bpf.VarHashSalt].Set(wire.Salt{1, 3, 5, 7, 9, 11, 13, 15}); err != nil {
+	if err := spec.Variables[bpf.VarHashSalt].Set(newSalt()); err != nil {
 		return nil, err
 	}
 	err = heatmap.Configure(spec, heat, heat.Credits())
@@ -59,6 +60,14 @@ func newInstance(s setup) (*instance, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// newSalt draws what the hashes of an instance are seeded with.
+func newSalt() (salt wire.Salt) {
+	for i := range salt {
+		salt[i] = rand.Uint64()
+	}
+	return salt
 }
 
 func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
