@@ -8,6 +8,7 @@ import (
 
 	headgate "github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/test/bench/bpf"
+	"github.com/headgate/headgate/test/bench/instance"
 	"github.com/headgate/headgate/test/bench/report"
 )
 
@@ -26,7 +27,7 @@ type benchCase struct {
 	sources int    // about as many as have to be warmed up
 	spread  bool   // program sets another source per packet, and calls what is measured
 
-	limiter *instance // that is measured, or nil
+	limiter *instance.Instance // that is measured, or nil
 	reason  headgate.Reason
 	opened  []*ebpf.Collection
 }
@@ -49,7 +50,7 @@ func newCases() ([]*benchCase, error) {
 }
 
 func newBaselines() ([]*benchCase, error) {
-	coll, err := loadBench(nil)
+	coll, err := bpf.Open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func newBaselines() ([]*benchCase, error) {
 
 // spreadOver makes the packets of the case come from so many sources.
 func (c *benchCase) spreadOver(sources uint64) error {
-	coll, err := loadBench(map[string]any{bpf.VarFirstSource: firstSource, bpf.VarSources: sources})
+	coll, err := bpf.Open(map[string]any{bpf.VarFirstSource: firstSource, bpf.VarSources: sources})
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (c *benchCase) check() error {
 	if c.limiter == nil {
 		return nil
 	}
-	if err := c.limiter.expect(c.reason); err != nil {
+	if err := c.limiter.Expect(c.reason); err != nil {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	return nil
@@ -118,24 +119,6 @@ func (c *benchCase) close() {
 		coll.Close()
 	}
 	if c.limiter != nil {
-		c.limiter.close()
+		c.limiter.Close()
 	}
-}
-
-// loadBench loads the benchmark's own programs, with values for their constants.
-func loadBench(constants map[string]any) (*ebpf.Collection, error) {
-	spec, err := bpf.Load()
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range constants {
-		if err := spec.Variables[name].Set(value); err != nil {
-			return nil, fmt.Errorf("set %s: %w", name, err)
-		}
-	}
-	coll, err := ebpf.NewCollection(spec)
-	if err != nil {
-		return nil, fmt.Errorf("load the benchmark's programs: %w", err)
-	}
-	return coll, nil
 }

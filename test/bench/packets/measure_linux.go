@@ -66,7 +66,7 @@ func measureLoad(times int) (time.Duration, error) {
 			return 0, err
 		}
 		slowest = max(slowest, time.Since(start))
-		in.close()
+		in.Close()
 	}
 	return slowest, nil
 }
