@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate/test/bench/bpf"
 	"github.com/headgate/headgate/test/bench/instance"
 	"github.com/headgate/headgate/test/bench/report"
+	"github.com/headgate/headgate/test/thread"
 )
 
 // What an XDP program returns.
@@ -84,7 +85,7 @@ func (c *benchCase) spreadOver(sources uint64) error {
 
 // run runs the program on so many packets, and returns the CPU time that all of it took.
 func (c *benchCase) run(packets int) (time.Duration, error) {
-	before, err := threadTime()
+	before, err := thread.Time()
 	if err != nil {
 		return 0, err
 	}
@@ -92,7 +93,7 @@ func (c *benchCase) run(packets int) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", c.name, err)
 	}
-	after, err := threadTime()
+	after, err := thread.Time()
 	if err != nil {
 		return 0, err
 	}
