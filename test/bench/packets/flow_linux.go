@@ -128,7 +128,7 @@ func (f *targetFlow) run(packets int) (float64, error) {
 }
 
 func (f *targetFlow) close() error {
-	err := f.Flow.Close()
+	err := f.Close()
 	if f.limiter != nil {
 		f.limiter.Close()
 	}
