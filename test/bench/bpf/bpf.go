@@ -17,8 +17,12 @@ const (
 	Generate = benchProgGenerate // gives a UDP packet a random source and its checksums, then sends it out of VarOutIfindex
 )
 
-// MapTarget is the map with the program that Spread calls, at index 0.
-const MapTarget = benchMapTarget
+// MapTarget is the map with the program that Spread calls, at index 0. MapRandom has at index 0 a uint64 for each CPU, which
+// says what sources come next there.
+const (
+	MapTarget = benchMapTarget
+	MapRandom = benchMapRandomStates
+)
 
 // Names of the constants to set before loading. Sources are the addresses from VarFirstSource
 // (uint32, host byte order) on, VarSources (uint64, at most 2^32) in number.
