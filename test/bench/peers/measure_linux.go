@@ -109,10 +109,22 @@ func measure(l load, r receiver, p plan) (_ report.PeerRun, err error) {
 		return report.PeerRun{}, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	if _, err := f.Run(l.warmUp / p.shorten); err != nil {
+	if err := warmUp(f, uint64(l.warmUp/p.shorten)); err != nil {
 		return report.PeerRun{}, err
 	}
 	return sample(f, tally, p.packets)
+}
+
+// warmUp sends until so many packets have arrived: on a busy machine a receiver misses some.
+func warmUp(f *flow.Flow, packets uint64) error {
+	for arrived := uint64(0); arrived < packets; {
+		a, err := f.Run(int(packets - arrived))
+		if err != nil {
+			return err
+		}
+		arrived += a.Packets
+	}
+	return nil
 }
 
 // sample measures one run, and checks that the receiver's counters agree with what arrived.

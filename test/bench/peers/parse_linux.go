@@ -3,37 +3,46 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 )
 
-// parseNFT reads what nft -t -j list ruleset prints.
+// sinkChain is the chain at the end; what other chains count is over a limit.
+const sinkChain = "sink"
+
+// parseNFT reads what nft -t -j list ruleset prints: the counter of each rule.
 func parseNFT(out []byte) (counts, error) {
 	var list struct {
 		NFTables []struct {
-			Counter *struct {
-				Name    string
-				Packets uint64
+			Rule *struct {
+				Chain string
+				Expr  []struct {
+					Counter *struct{ Packets uint64 }
+				}
 			}
 		}
 	}
 	if err := json.Unmarshal(out, &list); err != nil {
-		return counts{}, fmt.Errorf("read the counters of nft: %w", err)
+		return counts{}, fmt.Errorf("read the rules of nft: %w", err)
 	}
-	named := map[string]uint64{}
+	packets := map[bool]uint64{}
 	for _, object := range list.NFTables {
-		if c := object.Counter; c != nil {
-			named[c.Name] = c.Packets
+		if object.Rule == nil {
+			continue
+		}
+		for _, e := range object.Rule.Expr {
+			if e.Counter != nil {
+				packets[object.Rule.Chain == sinkChain] += e.Counter.Packets
+			}
 		}
 	}
-	passed, ok := named["passed"]
+	passed, ok := packets[true]
 	if !ok {
-		return counts{}, errors.New("nft lists no counter named passed")
+		return counts{}, fmt.Errorf("nft lists no rule that counts in the chain %s", sinkChain)
 	}
-	return counts{passed: passed, over: named["over"]}, nil
+	return counts{passed: passed, over: packets[false]}, nil
 }
 
 // parseIptables reads what iptables -nvxL prints of a chain with two rules: the limit, and the end behind it.
