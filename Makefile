@@ -67,6 +67,14 @@ bench: bench-packets bench-requests bench-http ## Measure packets, limits by key
 bench-packets: ## Measure ns per packet and packets a second (root)
 	$(GO) -C $(BENCH) run ./packets
 
+.PHONY: bench-peers
+bench-peers: ## Measure packets a second beside nftables and iptables; needs root and both installed, takes ten minutes
+	$(GO) -C $(BENCH) run ./peers
+
+.PHONY: bench-scale
+bench-scale: ## Measure cost by the number of sources, and two CPUs beside one (root)
+	$(GO) -C $(BENCH) run ./scale
+
 .PHONY: bench-requests
 bench-requests: ## Measure ns and bytes of limits by key, beside other limiters; needs 8 GB, takes minutes
 	$(GO) -C $(BENCH) run ./requests

@@ -32,6 +32,8 @@ func TestMadeParts(t *testing.T) {
 		guide:         {"header families": headerFamilies(t)},
 		configuration: {},
 		readme:        goodputParts(t),
+		peersPage:     peersParts(t),
+		scalePage:     scaleParts(t),
 	}
 	for _, section := range sections() {
 		document := configuration

@@ -3,20 +3,11 @@
 package progtest
 
 import (
-	"errors"
-	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
-
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/test/need"
+	"github.com/headgate/headgate/test/thread"
 )
-
-// anyCPU lets a thread run where the scheduler puts it.
-const anyCPU = -1
 
 // Load is one frame, N times.
 type Load struct {
@@ -33,7 +24,7 @@ func (l *Lab) Parallel(loads ...Load) []Counts {
 		l.tb.Fatalf("%d loads on %d CPUs; call NeedCPUs first", len(loads), len(cpus))
 	}
 	before := l.cpuCounts()
-	l.check(l.runTogether(loads, cpus))
+	l.check(thread.Together(cpus[:len(loads)], func(i int) error { return l.repeat(loads[i].Frame, loads[i].N) }))
 	after := l.cpuCounts()
 	counts := make([]Counts, len(loads))
 	for i, load := range loads {
@@ -45,66 +36,14 @@ func (l *Lab) Parallel(loads ...Load) []Counts {
 	return counts
 }
 
-func (l *Lab) runTogether(loads []Load, cpus []int) error {
-	var group sync.WaitGroup
-	var ready atomic.Int64
-	errs := make([]error, len(loads))
-	for i, load := range loads {
-		group.Go(func() {
-			errs[i] = onThread(cpus[i], func() error {
-				// Spinning lets all go within a fraction of a microsecond; waking does not. It
-				// comes before signals are blocked, as the runtime stops it by one.
-				ready.Add(1)
-				for ready.Load() < int64(len(loads)) {
-				}
-				return l.repeat(load.Frame, load.N)
-			})
-		})
-	}
-	group.Wait()
-	return errors.Join(errs...)
-}
-
-// onThread runs fn in a thread of its own, on one CPU or on any. The thread ends with it, so that
-// whatever fn does to the thread need not be undone.
-func onThread(cpu int, fn func() error) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		if err := moveTo(cpu); err != nil {
-			done <- err
-			return
-		}
-		done <- fn()
-	}()
-	return <-done
-}
-
-func moveTo(cpu int) error {
-	if cpu == anyCPU {
-		return nil
-	}
-	var set unix.CPUSet
-	set.Set(cpu)
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("move to CPU %d: %w", cpu, err)
-	}
-	return nil
-}
-
 // dispatcherRuns is from how many runs on it is faster to let the kernel repeat them: before and
 // after it waits for all CPUs, some 20 ms each, to patch a call of the program into its dispatcher.
 const dispatcherRuns = 2000
 
-// repeat must run in onThread. It blocks all signals of the thread: after one, the library would
-// start to count the repetitions again.
+// repeat must run in thread.Run.
 func (l *Lab) repeat(frame []byte, n int) error {
-	var all unix.Sigset_t
-	for i := range all.Val {
-		all.Val[i] = ^all.Val[i]
-	}
-	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, nil); err != nil {
-		return fmt.Errorf("block signals: %w", err)
+	if err := thread.BlockSignals(); err != nil {
+		return err
 	}
 	if n >= dispatcherRuns {
 		_, err := l.prog.Run(&ebpf.RunOptions{Data: frame, Repeat: uint32(n)})

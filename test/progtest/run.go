@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/test/thread"
 )
 
 // Action is what the program tells the driver to do with a frame.
@@ -67,7 +68,7 @@ func (l *Lab) Action(frame []byte) Action {
 func (l *Lab) RunN(frame []byte, n int) Counts {
 	l.tb.Helper()
 	before := l.Counts()
-	l.check(onThread(anyCPU, func() error { return l.repeat(frame, n) }))
+	l.check(thread.Run(thread.AnyCPU, func() error { return l.repeat(frame, n) }))
 	return l.counted(before, n)
 }
 

@@ -32,6 +32,14 @@ struct {
 	__type(value, __u32);
 } target SEC(".maps");
 
+/* The part of linux/udp.h that is needed here. */
+struct udphdr {
+	__be16 source;
+	__be16 dest;
+	__be16 len;
+	__u16 check;
+};
+
 /*
  * 32 random bits: the upper half of a linear congruential generator with the constants of
  * D. Knuth's MMIX. It needs no seed, unlike a xorshift, which never leaves 0.
@@ -42,19 +50,36 @@ static __always_inline __u32 random32(__u64 *state)
 	return *state >> 32;
 }
 
-/* The header's checksum is left as it was: nothing that is measured here looks at it. */
-static __always_inline bool set_random_source(struct xdp_md *ctx)
+static __always_inline bool random_source(__be32 *source)
 {
-	void *data = (void *)(long)ctx->data;
-	struct iphdr *ip = data + sizeof(struct ethhdr);
 	__u32 zero = 0;
-	__u64 *state;
+	__u64 *state = bpf_map_lookup_elem(&random_states, &zero);
 
-	state = bpf_map_lookup_elem(&random_states, &zero);
-	if (!state || (void *)(ip + 1) > (void *)(long)ctx->data_end)
+	if (!state)
 		return false;
-	ip->saddr = bpf_htonl(first_source + (__u32)(random32(state) * sources >> 32));
+	*source = bpf_htonl(first_source + (__u32)(random32(state) * sources >> 32));
 	return true;
+}
+
+/* The checksum of what had before in it and now has after (RFC 1624, equation 3), in any byte order. */
+static __always_inline __u16 adjusted(__u16 checksum, __be32 before, __be32 after)
+{
+	__u32 sum = (__u16)~checksum;
+
+	before = ~before;
+	sum += (before & 0xffff) + (before >> 16) + (after & 0xffff) + (after >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~((sum & 0xffff) + (sum >> 16));
+}
+
+/* A network stack looks at a header's checksum before it looks at its own rules. */
+static __always_inline void set_source(struct iphdr *ip, struct udphdr *udp, __be32 source)
+{
+	__u16 checksum = adjusted(udp->check, ip->saddr, source);
+
+	udp->check = checksum ? checksum : 0xffff; /* 0 stands for none */
+	ip->check = adjusted(ip->check, ip->saddr, source);
+	ip->saddr = source;
 }
 
 /* The least that a program can do about a packet. */
@@ -82,18 +107,35 @@ int clock(struct xdp_md *ctx)
 	return reason == REASON_LEN && clock_read() + packet.addr[0] > 1 ? XDP_DROP : XDP_PASS;
 }
 
-/* Gives the packet another source, and hands it to the program in target. */
+/*
+ * Gives the packet another source, and hands it to the program in target. Checksums stay as they
+ * were: no program that is measured looks at them.
+ */
 SEC("xdp")
 int spread(struct xdp_md *ctx)
 {
-	if (set_random_source(ctx))
+	void *data = (void *)(long)ctx->data;
+	struct iphdr *ip = data + sizeof(struct ethhdr);
+
+	if ((void *)(ip + 1) <= (void *)(long)ctx->data_end && random_source(&ip->saddr))
 		bpf_tail_call(ctx, &target, 0);
 	return XDP_ABORTED;
 }
 
-/* Gives the packet another source, and sends it out of another interface. */
+/*
+ * Gives the packet, UDP in IPv4 without options, another source, and sends it out of another
+ * interface. The frame is used again with the source that it got, so what changes is what is in it.
+ */
 SEC("xdp")
 int generate(struct xdp_md *ctx)
 {
-	return set_random_source(ctx) ? bpf_redirect(out_ifindex, 0) : XDP_ABORTED;
+	void *data = (void *)(long)ctx->data;
+	struct iphdr *ip = data + sizeof(struct ethhdr);
+	struct udphdr *udp = (void *)(ip + 1);
+	__be32 source;
+
+	if ((void *)(udp + 1) > (void *)(long)ctx->data_end || !random_source(&source))
+		return XDP_ABORTED;
+	set_source(ip, udp, source);
+	return bpf_redirect(out_ifindex, 0);
 }

@@ -28,6 +28,8 @@ const (
 	benchVarFirstSource  = "first_source"
 	benchVarOutIfindex   = "out_ifindex"
 	benchVarSources      = "sources"
+	benchVarTickFirst    = "tick_first"
+	benchVarTickNs       = "tick_ns"
 )
 
 // loadBench returns the embedded CollectionSpec for bench.
@@ -96,6 +98,8 @@ type benchVariableSpecs struct {
 	FirstSource *ebpf.VariableSpec `ebpf:"first_source"`
 	OutIfindex  *ebpf.VariableSpec `ebpf:"out_ifindex"`
 	Sources     *ebpf.VariableSpec `ebpf:"sources"`
+	TickFirst   *ebpf.VariableSpec `ebpf:"tick_first"`
+	TickNs      *ebpf.VariableSpec `ebpf:"tick_ns"`
 }
 
 // benchObjects contains all objects after they have been loaded into the kernel.
@@ -138,6 +142,8 @@ type benchVariables struct {
 	FirstSource *ebpf.Variable `ebpf:"first_source"`
 	OutIfindex  *ebpf.Variable `ebpf:"out_ifindex"`
 	Sources     *ebpf.Variable `ebpf:"sources"`
+	TickFirst   *ebpf.Variable `ebpf:"tick_first"`
+	TickNs      *ebpf.Variable `ebpf:"tick_ns"`
 }
 
 // benchPrograms contains all programs after they have been loaded into the kernel.

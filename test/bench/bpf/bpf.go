@@ -2,7 +2,11 @@
 // headgate is compared with, and those that change the source address of each packet.
 package bpf
 
-import "github.com/cilium/ebpf"
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+)
 
 // Names of the programs.
 const (
@@ -10,11 +14,15 @@ const (
 	Pass     = benchProgPass     // passes
 	Clock    = benchProgClock    // parses, reads the clock, drops
 	Spread   = benchProgSpread   // sets a random source, then calls the program in MapTarget
-	Generate = benchProgGenerate // sets a random source, then sends out of VarOutIfindex
+	Generate = benchProgGenerate // gives a UDP packet a random source and its checksums, then sends it out of VarOutIfindex
 )
 
-// MapTarget is the map with the program that Spread calls, at index 0.
-const MapTarget = benchMapTarget
+// MapTarget is the map with the program that Spread calls, at index 0. MapRandom has at index 0 a uint64 for each CPU, which
+// says what sources come next there.
+const (
+	MapTarget = benchMapTarget
+	MapRandom = benchMapRandomStates
+)
 
 // Names of the constants to set before loading. Sources are the addresses from VarFirstSource
 // (uint32, host byte order) on, VarSources (uint64, at most 2^32) in number.
@@ -24,6 +32,20 @@ const (
 	VarOutIfindex  = benchVarOutIfindex // uint32
 )
 
-// Load parses the object for this machine's byte order. Each call returns a new spec, which the
-// caller may change before it loads it.
-func Load() (*ebpf.CollectionSpec, error) { return loadBench() }
+// Open loads the programs for this machine's byte order, with values for their constants. It needs root.
+func Open(constants map[string]any) (*ebpf.Collection, error) {
+	spec, err := loadBench()
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range constants {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return nil, fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	coll, err := ebpf.NewCollection(spec)
+	if err != nil {
+		return nil, fmt.Errorf("load the benchmark's programs: %w", err)
+	}
+	return coll, nil
+}

@@ -8,7 +8,9 @@ import (
 
 	headgate "github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/test/bench/bpf"
+	"github.com/headgate/headgate/test/bench/instance"
 	"github.com/headgate/headgate/test/bench/report"
+	"github.com/headgate/headgate/test/thread"
 )
 
 // What an XDP program returns.
@@ -26,7 +28,7 @@ type benchCase struct {
 	sources int    // about as many as have to be warmed up
 	spread  bool   // program sets another source per packet, and calls what is measured
 
-	limiter *instance // that is measured, or nil
+	limiter *instance.Instance // that is measured, or nil
 	reason  headgate.Reason
 	opened  []*ebpf.Collection
 }
@@ -49,7 +51,7 @@ func newCases() ([]*benchCase, error) {
 }
 
 func newBaselines() ([]*benchCase, error) {
-	coll, err := loadBench(nil)
+	coll, err := bpf.Open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +71,7 @@ func newBaselines() ([]*benchCase, error) {
 
 // spreadOver makes the packets of the case come from so many sources.
 func (c *benchCase) spreadOver(sources uint64) error {
-	coll, err := loadBench(map[string]any{bpf.VarFirstSource: firstSource, bpf.VarSources: sources})
+	coll, err := bpf.Open(map[string]any{bpf.VarFirstSource: firstSource, bpf.VarSources: sources})
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (c *benchCase) spreadOver(sources uint64) error {
 
 // run runs the program on so many packets, and returns the CPU time that all of it took.
 func (c *benchCase) run(packets int) (time.Duration, error) {
-	before, err := threadTime()
+	before, err := thread.Time()
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +93,7 @@ func (c *benchCase) run(packets int) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", c.name, err)
 	}
-	after, err := threadTime()
+	after, err := thread.Time()
 	if err != nil {
 		return 0, err
 	}
@@ -107,7 +109,7 @@ func (c *benchCase) check() error {
 	if c.limiter == nil {
 		return nil
 	}
-	if err := c.limiter.expect(c.reason); err != nil {
+	if err := c.limiter.Expect(c.reason); err != nil {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	return nil
@@ -118,24 +120,6 @@ func (c *benchCase) close() {
 		coll.Close()
 	}
 	if c.limiter != nil {
-		c.limiter.close()
+		c.limiter.Close()
 	}
-}
-
-// loadBench loads the benchmark's own programs, with values for their constants.
-func loadBench(constants map[string]any) (*ebpf.Collection, error) {
-	spec, err := bpf.Load()
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range constants {
-		if err := spec.Variables[name].Set(value); err != nil {
-			return nil, fmt.Errorf("set %s: %w", name, err)
-		}
-	}
-	coll, err := ebpf.NewCollection(spec)
-	if err != nil {
-		return nil, fmt.Errorf("load the benchmark's programs: %w", err)
-	}
-	return coll, nil
 }

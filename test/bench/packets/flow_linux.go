@@ -3,30 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"time"
-
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 
 	headgate "github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/test/bench/bpf"
+	"github.com/headgate/headgate/test/bench/flow"
+	"github.com/headgate/headgate/test/bench/instance"
 	"github.com/headgate/headgate/test/bench/report"
-	"github.com/headgate/headgate/test/netlab"
-	"github.com/headgate/headgate/test/packet"
 )
 
-// flow is a veth pair between two namespaces, with a program that makes frames at the near end
-// and one that receives them at the far end.
-type flow struct {
-	target    target
-	generator *ebpf.Program
-	limiter   *instance // that receives, or nil
-	frame     []byte
-	pair      *netlab.Pair
-	closers   []func() error
+// targetFlow is a flow with what receives it.
+type targetFlow struct {
+	*flow.Flow
+	target  target
+	limiter *instance.Instance // that receives, or nil
 }
 
 // target is what receives a flow: a program of the benchmark, or else a limiter.
@@ -57,7 +46,7 @@ func targets() []target {
 
 // measureFlows returns how many packets a second each target receives, all in turn.
 func measureFlows(p plan) (_ []report.Flow, err error) {
-	var flows []*flow
+	var flows []*targetFlow
 	defer func() {
 		for _, f := range flows {
 			err = errors.Join(err, f.close())
@@ -77,7 +66,7 @@ func measureFlows(p plan) (_ []report.Flow, err error) {
 }
 
 // sampleFlows runs all flows in turn, round by round.
-func sampleFlows(flows []*flow, p plan) ([]report.Flow, error) {
+func sampleFlows(flows []*targetFlow, p plan) ([]report.Flow, error) {
 	perSecond := make([][]float64, len(flows))
 	for range p.flowRounds {
 		for i, f := range flows {
@@ -100,133 +89,48 @@ func sampleFlows(flows []*flow, p plan) ([]report.Flow, error) {
 
 // check returns an error unless the limiter decided for the reason that the flow is about. Of
 // many sources each one has a first packet, which is under every limit.
-func (f *flow) check() error {
+func (f *targetFlow) check() error {
 	if f.limiter == nil || f.target.sources > 1 {
 		return nil
 	}
-	if err := f.limiter.expect(f.target.reason); err != nil {
+	if err := f.limiter.Expect(f.target.reason); err != nil {
 		return fmt.Errorf("%s: %w", f.target.name, err)
 	}
 	return nil
 }
 
-func (t target) open() (_ *flow, err error) {
-	f := &flow{target: t}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.close())
-		}
-	}()
-	if err := f.connect(); err != nil {
-		return nil, err
-	}
-	coll, err := loadBench(map[string]any{
-		bpf.VarFirstSource: firstSource,
-		bpf.VarSources:     t.sources,
-		bpf.VarOutIfindex:  uint32(f.pair.Near.Index),
-	})
+func (t target) open() (_ *targetFlow, err error) {
+	f := &targetFlow{target: t}
+	f.Flow, err = flow.Open(flow.Options{FirstSource: firstSource, Sources: t.sources, Port: framePort})
 	if err != nil {
 		return nil, err
 	}
-	f.onClose(func() error { coll.Close(); return nil })
-	f.generator = coll.Programs[bpf.Generate]
-	f.frame = packet.PadTo(packet.Build(
-		packet.Ethernet{Src: f.pair.Near.MAC, Dst: f.pair.Far.MAC}, packet.IPv4{}, packet.UDP{Dst: framePort},
-	), packet.MinFrame)
-
-	receiver := coll.Programs[t.program]
+	receiver := f.Programs[t.program]
 	if t.program == "" {
 		if f.limiter, err = newInstance(t.setup); err != nil {
-			return nil, err
+			return nil, errors.Join(err, f.close())
 		}
-		f.onClose(func() error { f.limiter.close(); return nil })
-		receiver = f.limiter.program(false)
+		receiver = f.limiter.Program(false)
 	}
-	return f, f.attach(receiver)
-}
-
-// connect makes the namespaces and the pair between them.
-func (f *flow) connect() error {
-	near, err := netlab.New()
-	if err != nil {
-		return err
+	if err := f.Receive(receiver); err != nil {
+		return nil, errors.Join(err, f.close())
 	}
-	f.onClose(near.Close)
-	far, err := netlab.New()
-	if err != nil {
-		return err
-	}
-	f.onClose(far.Close)
-	f.pair, err = netlab.NewPair(near, far, netlab.PairOptions{})
-	if err != nil {
-		return err
-	}
-	f.onClose(f.pair.Close)
-	return nil
-}
-
-func (f *flow) attach(program *ebpf.Program) error {
-	far := f.pair.Far
-	return far.Namespace.Do(func() error {
-		l, err := link.AttachXDP(link.XDPOptions{
-			Program: program, Interface: far.Index, Flags: link.XDPDriverMode,
-		})
-		if err != nil {
-			return fmt.Errorf("attach: %w", err)
-		}
-		f.onClose(l.Close)
-		return nil
-	})
+	return f, nil
 }
 
 // run sends so many packets, and returns how many a second arrive.
-func (f *flow) run(packets int) (float64, error) {
-	before, err := f.received()
+func (f *targetFlow) run(packets int) (float64, error) {
+	arrived, err := f.Run(packets)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s: %w", f.target.name, err)
 	}
-	start := time.Now()
-	err = f.pair.Near.Namespace.Do(func() error {
-		_, err := f.generator.Run(&ebpf.RunOptions{
-			Data: f.frame, Repeat: uint32(packets), Flags: unix.BPF_F_TEST_XDP_LIVE_FRAMES,
-		})
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("%s: send: %w", f.target.name, err)
-	}
-	elapsed := time.Since(start)
-	after, err := f.received()
-	if err != nil {
-		return 0, err
-	}
-	if after == before {
-		return 0, fmt.Errorf("%s: no packet arrived", f.target.name)
-	}
-	return float64(after-before) / elapsed.Seconds(), nil
+	return arrived.PerSecond(), nil
 }
 
-// received returns how many packets the program at the far end has got.
-func (f *flow) received() (packets uint64, err error) {
-	far := f.pair.Far
-	err = far.Namespace.Do(func() error {
-		l, err := netlink.LinkByIndex(far.Index)
-		if err != nil {
-			return fmt.Errorf("count what arrived: %w", err)
-		}
-		packets = l.Attrs().Statistics.RxPackets
-		return nil
-	})
-	return packets, err
-}
-
-func (f *flow) onClose(fn func() error) { f.closers = append(f.closers, fn) }
-
-// close undoes everything, the latest first.
-func (f *flow) close() error {
-	var errs []error
-	for _, fn := range slices.Backward(f.closers) {
-		errs = append(errs, fn())
+func (f *targetFlow) close() error {
+	err := f.Close()
+	if f.limiter != nil {
+		f.limiter.Close()
 	}
-	return errors.Join(errs...)
+	return err
 }

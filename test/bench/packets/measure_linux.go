@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/headgate/headgate/test/bench/host"
 	"github.com/headgate/headgate/test/bench/report"
 )
@@ -32,7 +30,7 @@ func planFor(quick bool) plan {
 const loadBound = 2 * time.Second
 
 func measureAll(p plan, progress io.Writer) (*report.Packets, error) {
-	runtime.LockOSThread() // threadTime is of this thread
+	runtime.LockOSThread() // thread.Time is of this one
 	defer runtime.UnlockOSThread()
 
 	on, err := host.Read()
@@ -66,7 +64,7 @@ func measureLoad(times int) (time.Duration, error) {
 			return 0, err
 		}
 		slowest = max(slowest, time.Since(start))
-		in.close()
+		in.Close()
 	}
 	return slowest, nil
 }
@@ -149,13 +147,4 @@ func verdicts(cases []report.Case, load time.Duration) []report.Verdict {
 	}
 	return append(verdicts, report.AtMost("loading with a bucket map of 1 M entries",
 		load.Seconds(), loadBound.Seconds(), "target", "s"))
-}
-
-// threadTime returns the CPU time that the calling thread has used.
-func threadTime() (time.Duration, error) {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
-		return 0, fmt.Errorf("read the CPU time of the thread: %w", err)
-	}
-	return time.Duration(t.Nano()), nil
 }

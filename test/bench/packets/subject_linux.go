@@ -120,7 +120,7 @@ func (s subject) open() (*benchCase, error) {
 		return nil, err
 	}
 	c := &benchCase{
-		name: s.name, program: in.program(s.frags), frame: frame4(), returns: xdpDrop,
+		name: s.name, program: in.Program(s.frags), frame: frame4(), returns: xdpDrop,
 		sources: int(min(s.sources, many)), limiter: in, reason: s.reason,
 	}
 	if s.ipv6 {

@@ -30,6 +30,9 @@ text { font: 12px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; 
 .headgate { fill: #0969da }
 .bound { stroke: #bc4c00 }
 .legend { fill: #bc4c00 }
+.curve { fill: none; stroke-width: 2px }
+.curve.baseline { stroke: #8c959f }
+.curve.headgate { stroke: #0969da }
 </style>
 `
 

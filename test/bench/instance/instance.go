@@ -1,10 +1,10 @@
-package main
+// Package instance loads the limiter by itself, without pins, so that a benchmark can run its programs.
+package instance
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/cilium/ebpf"
 
@@ -17,49 +17,56 @@ import (
 	"github.com/headgate/headgate/maps/wire"
 )
 
-// How many buckets an instance has where they hardly matter, and where they do.
-const (
-	fewBuckets  = 1 << 12
-	manyBuckets = 1 << 20
-)
-
-// setup is what a limiter is told.
-type setup struct {
-	policies []policymap.Policy
-	rules    []rulemap.Rule // those that limit are for the first policy
-	buckets  uint32
+// Setup is what a limiter is told.
+type Setup struct {
+	Policies []policymap.Policy
+	Rules    []rulemap.Rule // those that limit are for the first policy
+	Buckets  uint32         // how many sources there is room for
 }
 
-// instance is a limiter that is loaded.
-type instance struct {
+// Instance is a limiter that is loaded.
+type Instance struct {
 	coll *ebpf.Collection
 }
 
-func newInstance(s setup) (*instance, error) {
+// New loads a limiter, which needs root.
+func New(s Setup) (*Instance, error) {
 	spec, err := bpf.Load()
 	if err != nil {
 		return nil, err
 	}
-	spec.Maps[bpf.MapBuckets].MaxEntries = s.buckets
-	heat := heatmap.Settings{Memory: heatmap.DefaultMemory, Buckets: s.buckets, CPUs: 2, Tick: 4 * time.Millisecond}
+	spec.Maps[bpf.MapBuckets].MaxEntries = s.Buckets
 	bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], policymap.NewConfig().IPv6Prefix)
-	if err := spec.Variables[bpf.VarHashSalt].Set(newSalt()); err != nil {
-		return nil, err
-	}
-	err = heatmap.Configure(spec, heat, heat.Credits())
-	if err != nil {
+	if err := setConstants(spec); err != nil {
 		return nil, err
 	}
 	coll, err := ebpf.NewCollection(spec)
 	if err != nil {
 		return nil, fmt.Errorf("load the limiter: %w", err)
 	}
-	in := &instance{coll: coll}
+	in := &Instance{coll: coll}
 	if err := in.configure(s, spec.Maps[bpf.MapConfigs].InnerMap); err != nil {
-		in.close()
+		in.Close()
 		return nil, err
 	}
 	return in, nil
+}
+
+// setConstants gives the program what the loader gives it by default.
+func setConstants(spec *ebpf.CollectionSpec) error {
+	tick, err := heatmap.Tick()
+	if err != nil {
+		return err
+	}
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return err
+	}
+	if err := spec.Variables[bpf.VarHashSalt].Set(newSalt()); err != nil {
+		return err
+	}
+	heat := heatmap.Settings{Memory: heatmap.DefaultMemory, Buckets: spec.Maps[bpf.MapBuckets].MaxEntries, CPUs: cpus, Tick: tick}
+	return heatmap.Configure(spec, heat, heat.Credits())
 }
 
 // newSalt draws what the hashes of an instance are seeded with.
@@ -70,9 +77,9 @@ func newSalt() (salt wire.Salt) {
 	return salt
 }
 
-func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
+func (in *Instance) configure(s Setup, inner *ebpf.MapSpec) error {
 	config := policymap.NewConfig()
-	for _, p := range s.policies {
+	for _, p := range s.Policies {
 		if err := config.Set(p, [policymap.MaxPolicies][bpf.VerdictLen]bpf.Counter{}); err != nil {
 			return err
 		}
@@ -80,7 +87,7 @@ func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
 	if err := policymap.New(in.coll.Maps[bpf.MapConfigs], inner, "").Store(config); err != nil {
 		return err
 	}
-	rules := slices.Clone(s.rules)
+	rules := slices.Clone(s.Rules)
 	for i := range rules {
 		if rules[i].Action == rulemap.Limit {
 			rules[i].PolicyID = config.Policies[0].ID()
@@ -91,18 +98,19 @@ func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
 	return err
 }
 
-func (in *instance) program(frags bool) *ebpf.Program {
+// Program returns the XDP program: that for frames of one buffer, or for those of several.
+func (in *Instance) Program(frags bool) *ebpf.Program {
 	if frags {
 		return in.coll.Programs[bpf.ProgramFrags]
 	}
 	return in.coll.Programs[bpf.Program]
 }
 
-// expect returns an error unless as good as all packets were decided for a reason: then
+// Expect returns an error unless as good as all packets were decided for a reason: then
 // something else was measured than meant.
-func (in *instance) expect(reason bpf.Reason) error {
+func (in *Instance) Expect(reason bpf.Reason) error {
 	const enough = 0.999
-	stats, err := statmap.Read(in.coll.Maps[bpf.MapCounters])
+	stats, err := in.Stats()
 	if err != nil {
 		return err
 	}
@@ -118,4 +126,10 @@ func (in *instance) expect(reason bpf.Reason) error {
 	return nil
 }
 
-func (in *instance) close() { in.coll.Close() }
+// Stats returns what the limiter has counted.
+func (in *Instance) Stats() (statmap.Stats, error) {
+	return statmap.Read(in.coll.Maps[bpf.MapCounters])
+}
+
+// Close unloads the limiter, once nothing runs its program.
+func (in *Instance) Close() { in.coll.Close() }
