@@ -89,18 +89,16 @@ static __always_inline bool is_stale(__u32 mark, __u32 second)
 	return ((second - mark) & ~MARK_INHERITED) > MARK_MAX_AGE;
 }
 
-/* The debt that the time of a cell shows. What is more than a source can owe is of another limit. */
+/* The debt that the time of a cell shows. A stranger takes over what leaves him half a burst at most. */
 static __always_inline __u64 heat_debt(const struct heat *heat, __u64 tat)
 {
 	__u64 debt = (tat & ~HEAT_EXACT) - heat->now;
 
 	if ((__s64)debt <= 0 || is_stale(heat->mark, heat->second))
 		return 0;
-	if (tat & HEAT_EXACT)
+	if (tat & HEAT_EXACT || heat->own || debt < cold_room(&heat->weight))
 		return debt;
-	if (!heat->own)
-		return debt < cold_room(&heat->weight) ? debt : cold_room(&heat->weight);
-	return debt > whole_room(&heat->weight) + 2 * heat->slack ? 0 : debt;
+	return cold_room(&heat->weight);
 }
 
 static __always_inline struct heat_line *heat_line(const struct policy *policy, __u64 hash)
