@@ -60,6 +60,7 @@ func TestConstantsEqualMacros(t *testing.T) {
 		"MAX_POLICIES":     uint64(bpf.MaxPolicies),
 		"NAME_LEN":         uint64(bpf.NameLen),
 		"LOSS_SLOTS":       bpf.LossSlots,
+		"SALT_LEN":         uint64(bpf.SaltLen),
 		"FOREVER":          bpf.Forever,
 		"CLOCK_SLACK_NS":   bpf.ClockSlackNs,
 		"SHIFT_BITS":       bpf.ShiftBits,

@@ -111,6 +111,7 @@ const (
 const (
 	MaxPolicies = len(Config{}.Policies)
 	NameLen     = len(PolicyInfo{}.Name)
+	SaltLen     = len(Global{}.Salt)
 
 	MaxTrialInterfaces = len(Config{}.TrialInterfaces)
 
@@ -150,13 +151,15 @@ const (
 	MapSharedBuckets = kernelMapSharedBuckets
 )
 
-// Names of the programs in the object, and of the two variables that freeze the clock in tests.
+// Names of the programs in the object, of the two variables that freeze the clock in tests, and of
+// the copy of Global.Salt that the program uses.
 const (
 	Program      = kernelProgXdpRatelimit
 	ProgramFrags = kernelProgXdpRatelimitFrags
 
 	VarClockFrozen = kernelVarClockFrozen
 	VarClockNow    = kernelVarClockNow
+	VarHashSalt    = kernelVarHashSalt
 )
 
 // PinnedMaps returns the names of the maps that outlive a program.

@@ -11,6 +11,7 @@
 #include "include/count.h"
 #include "include/decide.h"
 #include "include/event.h"
+#include "include/hash.h"
 #include "include/maps.h"
 #include "include/packet.h"
 #include "include/rule.h"

@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/wire"
 )
 
 // minSourcesPerCPU keeps the kernel's LRU list sensible: each CPU takes free entries in batches
@@ -33,7 +36,8 @@ func load(o Options) (err error) {
 	if err := probe(required()); err != nil {
 		return err
 	}
-	coll, err := newCollection(o, nil)
+	salt := newSalt()
+	coll, err := newCollection(o, nil, salt)
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,7 @@ func load(o Options) (err error) {
 	if err := pinAll(coll, temp); err != nil {
 		return err
 	}
-	if err := initialise(coll, temp); err != nil {
+	if err := initialise(coll, temp, salt); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, filepath.Join(o.Dir, layoutVersion)); err != nil {
@@ -56,11 +60,24 @@ func load(o Options) (err error) {
 	return nil
 }
 
+// newSalt draws what nobody outside may know of an instance.
+func newSalt() (salt wire.Salt) {
+	var random [8]byte
+	for i := range salt {
+		rand.Read(random[:]) // never fails
+		salt[i] = binary.NativeEndian.Uint64(random[:])
+	}
+	return salt
+}
+
 // newCollection loads the program. With maps it works on those, and otherwise on new ones.
-func newCollection(o Options, maps map[string]*ebpf.Map) (*ebpf.Collection, error) {
+func newCollection(o Options, maps map[string]*ebpf.Map, salt wire.Salt) (*ebpf.Collection, error) {
 	spec, err := bpf.Load()
 	if err != nil {
 		return nil, fmt.Errorf("parse the program: %w", err)
+	}
+	if err := spec.Variables[bpf.VarHashSalt].Set(salt); err != nil {
+		return nil, fmt.Errorf("set the salt: %w", err)
 	}
 	if !hasFrags() {
 		delete(spec.Programs, bpf.ProgramFrags)
@@ -126,7 +143,7 @@ func loadError(err error) error {
 }
 
 // initialise puts a configuration in force in which everything passes, and pins it in dir.
-func initialise(coll *ebpf.Collection, dir string) error {
+func initialise(coll *ebpf.Collection, dir string, salt wire.Salt) error {
 	spec, err := bpf.Load()
 	if err != nil {
 		return fmt.Errorf("parse the program: %w", err)
@@ -135,19 +152,27 @@ func initialise(coll *ebpf.Collection, dir string) error {
 	if err := configs.Store(policymap.NewConfig()); err != nil {
 		return err
 	}
-	return setBuild(coll.Maps[bpf.MapGlobals])
+	return setBuild(coll.Maps[bpf.MapGlobals], salt)
 }
 
-func setBuild(globals *ebpf.Map) error {
-	var g bpf.Global
-	if err := globals.Lookup(uint32(0), &g); err != nil {
-		return fmt.Errorf("read the program's build: %w", err)
+// setBuild writes down which program runs, and with which salt.
+func setBuild(globals *ebpf.Map, salt wire.Salt) error {
+	g, err := readGlobal(globals)
+	if err != nil {
+		return err
 	}
-	g.Build = build()
+	g.Build, g.Salt = build(), salt
 	if err := globals.Put(uint32(0), &g); err != nil {
 		return fmt.Errorf("write the program's build: %w", err)
 	}
 	return nil
+}
+
+func readGlobal(globals *ebpf.Map) (g bpf.Global, err error) {
+	if err := globals.Lookup(uint32(0), &g); err != nil {
+		return g, fmt.Errorf("read the program's build and salt: %w", err)
+	}
+	return g, nil
 }
 
 func pinAll(coll *ebpf.Collection, dir string) error {

@@ -19,7 +19,11 @@ func (i *Instance) Upgrade() error {
 	if err := checkMayLoad(); err != nil {
 		return err
 	}
-	coll, err := newCollection(Options{}, i.maps)
+	g, err := readGlobal(i.maps[bpf.MapGlobals])
+	if err != nil {
+		return err
+	}
+	coll, err := newCollection(Options{}, i.maps, g.Salt)
 	if errors.Is(err, ebpf.ErrMapIncompatible) {
 		return i.incompatible(err)
 	}
@@ -43,7 +47,7 @@ func (i *Instance) Upgrade() error {
 	if err := i.repin(coll.Programs); err != nil {
 		return errors.Join(err, i.rollBack(links))
 	}
-	return setBuild(i.maps[bpf.MapGlobals])
+	return setBuild(i.maps[bpf.MapGlobals], g.Salt)
 }
 
 // attachedLink is an open link and the name of the program that it carries.

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
 )
@@ -55,6 +57,67 @@ func attachTwo(t *testing.T) (i *Instance, o Options, ends []*netlab.End) {
 // upgrade runs in the interfaces' namespace, as the command does.
 func upgrade(i *Instance, end *netlab.End) error {
 	return end.Namespace.Do(i.Upgrade)
+}
+
+// saltOf returns the salt that userspace hashes with, and the one that the program does.
+func saltOf(t *testing.T, i *Instance) (userspace, program wire.Salt) {
+	t.Helper()
+	g, err := readGlobal(i.maps[bpf.MapGlobals])
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := i.programs[bpf.Program].Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, _ := info.MapIDs()
+	for _, id := range ids {
+		m, err := ebpf.NewMapFromID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if info, err := m.Info(); err == nil && info.Name == ".rodata" {
+			return g.Salt, rodataSalt(t, m)
+		}
+	}
+	t.Fatal("the program has no constants")
+	return g.Salt, program
+}
+
+func rodataSalt(t *testing.T, m *ebpf.Map) (salt wire.Salt) {
+	t.Helper()
+	spec, err := bpf.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := m.LookupBytes(uint32(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := spec.Variables[bpf.VarHashSalt]
+	if _, err := binary.Decode(value[v.Offset:][:v.Size()], binary.NativeEndian, &salt); err != nil {
+		t.Fatal(err)
+	}
+	return salt
+}
+
+// Each instance has a secret of its own, which its program and all processes share, also after an upgrade.
+func TestSalt(t *testing.T) {
+	first := create(t, small(t))
+	userspace, program := saltOf(t, first)
+	if userspace == (wire.Salt{}) || userspace != program {
+		t.Errorf("salt %x in userspace, %x in the program", userspace, program)
+	}
+	if other, _ := saltOf(t, create(t, small(t))); other == userspace {
+		t.Error("two instances share their salt")
+	}
+	if err := first.Upgrade(); err != nil {
+		t.Fatal(err)
+	}
+	if after, program := saltOf(t, first); after != userspace || program != userspace {
+		t.Errorf("salt %x in userspace, %x in the program after an upgrade, want %x", after, program, userspace)
+	}
 }
 
 func TestUpgrade(t *testing.T) {
@@ -157,7 +220,7 @@ func TestUpgradeInterrupted(t *testing.T) {
 func TestUpgradeKilled(t *testing.T) {
 	i, _, ends := attachTwo(t)
 	outdate(t, i)
-	coll, err := newCollection(Options{}, i.maps)
+	coll, err := newCollection(Options{}, i.maps, wire.Salt{})
 	if err != nil {
 		t.Fatal(err)
 	}

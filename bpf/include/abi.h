@@ -15,6 +15,7 @@
 #define LOSS_SLOTS           65536 /* a power of two */
 #define MAX_TRIAL_INTERFACES 16
 #define NAME_LEN             32
+#define SALT_LEN             8
 #define FOREVER              (~0ULL)
 
 /* So much may pass between a CPU's reading of the clock and its use of a bucket (see gcra.h). */
@@ -187,6 +188,7 @@ struct global {
 	__u64 rules4;
 	__u64 rules6;
 	__u8 build[32]; /* SHA-256 of the object that is loaded */
+	__u64 salt[SALT_LEN]; /* secret, drawn at load; seeds every hash of addresses */
 };
 
 /*

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -14,6 +15,7 @@ import (
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/wire"
 )
 
 // Start is what the clock of a new Lab shows, in ns: some 18 minutes after the boot.
@@ -75,6 +77,7 @@ func New(tb TB, o Options) *Lab {
 	l.Rules = rulemap.New(coll.Maps[bpf.MapRules4], coll.Maps[bpf.MapRules6],
 		coll.Maps[bpf.MapGlobals], l.Clock)
 	l.SetClock(Start)
+	l.check(coll.Maps[bpf.MapGlobals].Put(uint32(0), &bpf.Global{Salt: salt()}))
 	l.check(l.Policies.Store(policymap.NewConfig()))
 	l.events = newEvents(tb, coll.Maps[bpf.MapEvents])
 	return l
@@ -105,6 +108,9 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 	if err := spec.Variables[bpf.VarClockFrozen].Set(true); err != nil {
 		tb.Fatal(err)
 	}
+	if err := spec.Variables[bpf.VarHashSalt].Set(salt()); err != nil {
+		tb.Fatal(err)
+	}
 	// One of the two programs is half the work for the verifier.
 	maps.DeleteFunc(spec.Programs, func(name string, _ *ebpf.ProgramSpec) bool {
 		return name != o.program()
@@ -129,6 +135,15 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 		spec.Maps[bpf.MapBuckets].Type = ebpf.Hash
 	}
 	return spec
+}
+
+// salt returns what hashes are seeded with, the same each time, so that a failure comes again.
+func salt() (words wire.Salt) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range words {
+		words[i] = random.Uint64()
+	}
+	return words
 }
 
 // For returns the lab with its failures going to another test: a subtest, or one run of a fuzz
