@@ -127,6 +127,7 @@ type kernelGlobal struct {
 	Rules4 uint64
 	Rules6 uint64
 	Build  [32]uint8
+	Salt   [8]uint64
 }
 
 type kernelLimit struct {
@@ -247,6 +248,7 @@ const (
 	kernelVarDimensionType      = "dimension_type"
 	kernelVarEventType          = "event_type"
 	kernelVarFamilyType         = "family_type"
+	kernelVarHashSalt           = "hash_salt"
 	kernelVarReasonType         = "reason_type"
 	kernelVarVerdictType        = "verdict_type"
 )
@@ -324,6 +326,7 @@ type kernelVariableSpecs struct {
 	DimensionType *ebpf.VariableSpec `ebpf:"dimension_type"`
 	EventType     *ebpf.VariableSpec `ebpf:"event_type"`
 	FamilyType    *ebpf.VariableSpec `ebpf:"family_type"`
+	HashSalt      *ebpf.VariableSpec `ebpf:"hash_salt"`
 	ReasonType    *ebpf.VariableSpec `ebpf:"reason_type"`
 	VerdictType   *ebpf.VariableSpec `ebpf:"verdict_type"`
 }
@@ -386,6 +389,7 @@ type kernelVariables struct {
 	DimensionType *ebpf.Variable `ebpf:"dimension_type"`
 	EventType     *ebpf.Variable `ebpf:"event_type"`
 	FamilyType    *ebpf.Variable `ebpf:"family_type"`
+	HashSalt      *ebpf.Variable `ebpf:"hash_salt"`
 	ReasonType    *ebpf.Variable `ebpf:"reason_type"`
 	VerdictType   *ebpf.Variable `ebpf:"verdict_type"`
 }
