@@ -43,6 +43,10 @@ type (
 	Rate = kernelRate
 	// Rule is what is said of one prefix.
 	Rule = kernelRule
+	// RuleLadder is the prefix lengths of one family's rules.
+	RuleLadder = kernelRuleLadder
+	// RuleLine is a line of the filter before the rules, or of blocks.
+	RuleLine = kernelRuleLine
 )
 
 // Verdict says what became of a packet.
@@ -125,6 +129,16 @@ const (
 	PolicyIDBits   = 16
 	BucketKeyShort = 12 // bytes
 
+	Generations  = 2
+	MaxSteps     = 129
+	Ladder4      = 0
+	Ladder6      = 1
+	StepSet      = 1 << 16
+	StepLineBits = 8
+	BlockEndUnit = 32
+	BlockEndBits = 26
+	BlockLenBits = 6
+
 	PolicyShared = 1 << 0
 	PolicyProto  = 1 << 1
 	PolicyPorts  = 1 << 2
@@ -146,6 +160,10 @@ const (
 	MapGlobals       = kernelMapGlobals
 	MapLosses        = kernelMapLosses
 	MapLossNumbers   = kernelMapLossNumbers
+	MapRuleBlocks4   = kernelMapRuleBlocks4
+	MapRuleFilter4   = kernelMapRuleFilter4
+	MapRuleFilter6   = kernelMapRuleFilter6
+	MapRuleLadders   = kernelMapRuleLadders
 	MapRules4        = kernelMapRules4
 	MapRules6        = kernelMapRules6
 	MapSharedBuckets = kernelMapSharedBuckets
@@ -166,7 +184,8 @@ const (
 func PinnedMaps() []string {
 	return []string{
 		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapLosses,
-		MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets,
+		MapLossNumbers, MapRuleBlocks4, MapRuleFilter4, MapRuleFilter6, MapRuleLadders, MapRules4,
+		MapRules6, MapSharedBuckets,
 	}
 }
 

@@ -150,7 +150,7 @@ struct config {
 #define CONFIG_FALLBACK 1
 #define CONFIG_LEN      2
 
-/* Keys of the rule tries: an address prefix in the format that the kernel's LPM trie wants. */
+/* Keys of the rules: an address prefix, of which the bits beyond len are 0. */
 struct prefix4 {
 	__u32 len;
 	__be32 addr;
@@ -175,18 +175,60 @@ struct rule {
 	struct limit limit; /* takes the place of the limit of policy_id */
 	struct rate rate[DIMENSION_LEN];
 	__u16 policy_id;
-	__u8 prefix_len;
 	__u8 origin[ACTION_LEN]; /* for userspace */
-	__u8 _pad;
+	__u8 _pad[2];
 };
 
 /*
- * One for all CPUs, which only userspace writes. The counts say how many rules there may be in a
- * trie, never too few: 0 spares the look-up.
+ * What the program finds rules by, which only userspace writes; filter.h says how. A ladder is of
+ * one family. Its steps are the lengths of which there may be rules, from the longest down, and
+ * after the last one 0. Each step says which length's hash chooses the line of the filter. There
+ * are two generations of the steps and of the filter, so that one is in use while the other is
+ * made anew.
+ */
+#define GENERATIONS 2 /* a power of two */
+#define MAX_STEPS   129 /* IPv6 prefixes have 0 to 128 bits, */
+#define MAX_STEPS4  33 /* and those of IPv4 0 to 32 */
+
+#define LADDER4 0 /* indices of rule_ladders */
+#define LADDER6 1
+
+#define STEP_SET       (1 << 16)
+#define STEP_LINE_BITS 8 /* above the length itself: of the prefix that chooses the line */
+
+struct rule_ladder {
+	__u32 generation;
+	__u32 filter_bits; /* of the number of a line in one generation of the filter */
+	__u32 block_bits; /* of the number of a line of blocks, IPv4 only */
+	__u32 _pad;
+	__u32 steps[GENERATIONS][MAX_STEPS + 1];
+	__be32 masks[256]
+		    [4]; /* by length: any byte is an index, which spares the program a check */
+};
+
+/* A line of the filter, or of blocks: the CPU reads no less from memory. */
+struct rule_line {
+	__u64 words[8];
+};
+
+/*
+ * A word of a line of blocks says that an IPv4 prefix is blocked, and not allowed, until an end. From
+ * the top: the address, the end in units of 2^BLOCK_END_UNIT ns, rounded down, and the length. 0 is
+ * a block that has ended.
+ */
+#define BLOCK_END_UNIT 32
+#define BLOCK_END_BITS 26
+#define BLOCK_LEN_BITS 6
+
+/*
+ * One for all CPUs, which only userspace writes. The counts say how many prefixes of a family
+ * there may be rules of, never too few: 0 spares the look-up.
  */
 struct global {
 	__u64 rules4;
 	__u64 rules6;
+	__u64 stale4; /* prefixes that were removed and are in the filter still */
+	__u64 stale6;
 	__u8 build[32]; /* SHA-256 of the object that is loaded */
 	__u64 salt[SALT_LEN]; /* secret, drawn at load; seeds every hash of addresses */
 };

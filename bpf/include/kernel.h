@@ -33,13 +33,13 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_PROG_ARRAY = 3,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
-	BPF_MAP_TYPE_LPM_TRIE = 11,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
 #define BPF_NOEXIST       1
 #define BPF_F_NO_PREALLOC 1
+#define BPF_F_MMAPABLE    (1 << 10)
 
 enum xdp_action {
 	XDP_ABORTED = 0,

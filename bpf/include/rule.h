@@ -7,6 +7,7 @@
 #ifndef HEADGATE_RULE_H
 #define HEADGATE_RULE_H
 
+#include "filter.h"
 #include "maps.h"
 #include "walk.h"
 
@@ -21,30 +22,85 @@ static __always_inline enum action rule_action(const struct rule *rule, __u64 no
 	return ACTION_NONE;
 }
 
-/*
- * Looks up in trie with a key of at most bits, and where it finds a rule that has ended, again
- * with a key one bit shorter than that rule.
- */
-static __always_inline enum action search_rule(void *trie, void *key, __u32 bits, __u64 now,
-					       struct ruling *ruling)
+/* What is said of exactly this prefix. */
+static __always_inline enum action rule_at(void *rules, const void *prefix, __u64 now,
+					   struct ruling *ruling)
 {
+	const struct rule *rule = bpf_map_lookup_elem(rules, prefix);
 	enum action action;
-	const struct rule *rule;
-	__u32 *len = key;
 
-	*len = bits;
-	for (__u32 i = 0; i <= bits; i++) {
-		rule = bpf_map_lookup_elem(trie, key);
-		if (!rule)
+	if (!rule)
+		return ACTION_NONE;
+	action = rule_action(rule, now);
+	if (action == ACTION_LIMIT) {
+		ruling->limit = rule->limit;
+		ruling->policy_id = rule->policy_id;
+	}
+	return action;
+}
+
+static __always_inline const struct rule_ladder *ladder_of(__u32 family)
+{
+	return bpf_map_lookup_elem(&rule_ladders, &family);
+}
+
+/* What is said of the source's first len bits. Apart, as the verifier goes through each step below. */
+__noinline int rule_at4(const struct walk *walk, __u32 len, __u64 hash, struct ruling *ruling)
+{
+	const struct rule_ladder *ladder = ladder_of(LADDER4);
+	struct prefix4 prefix = {.len = len};
+	__be32 addr[4];
+
+	if (!walk || !ruling || !ladder)
+		return ACTION_NONE;
+	cut(addr, walk, ladder, len, false);
+	prefix.addr = addr[0];
+	if (is_blocked4(prefix, hash, ladder->block_bits, walk->now))
+		return ACTION_BLOCK;
+	return rule_at(&rules4, &prefix, walk->now, ruling);
+}
+
+__noinline int rule_at6(const struct walk *walk, __u32 len, struct ruling *ruling)
+{
+	const struct rule_ladder *ladder = ladder_of(LADDER6);
+	struct prefix6 prefix = {.len = len};
+
+	if (!walk || !ruling || !ladder)
+		return ACTION_NONE;
+	cut(prefix.addr, walk, ladder, len, true);
+	return rule_at(&rules6, &prefix, walk->now, ruling);
+}
+
+/* Goes down the ladder, to the first length of which a rule holds. */
+static __always_inline enum action search_rule(const struct walk *walk, struct ruling *ruling,
+					       const bool ipv6)
+{
+	const struct rule_ladder *ladder = ladder_of(ipv6 ? LADDER6 : LADDER4);
+	__u32 generation, step, len, chosen = ~0U;
+	const struct rule_line *line = NULL;
+	enum action action;
+	__u64 hash;
+
+	if (!ladder)
+		return ACTION_NONE;
+	generation = ladder->generation & (GENERATIONS - 1);
+	for (__u32 i = 0; i < (ipv6 ? MAX_STEPS : MAX_STEPS4); i++) {
+		step = ladder->steps[generation][i];
+		if (!step)
 			break;
-		action = rule_action(rule, now);
-		if (action == ACTION_LIMIT) {
-			ruling->limit = rule->limit;
-			ruling->policy_id = rule->policy_id;
+		len = step_length(step);
+		hash = hash_prefix(walk, ladder, len, ipv6);
+		if (step_line(step) != chosen) {
+			chosen = step_line(step);
+			line = filter_line(ipv6 ? (void *)&rule_filter6 : (void *)&rule_filter4,
+					   ladder, generation,
+					   hash_prefix(walk, ladder, chosen, ipv6));
 		}
-		if (action != ACTION_NONE || !rule->prefix_len)
+		if (!line || !filter_has(line, hash))
+			continue;
+		action = ipv6 ? rule_at6(walk, len, ruling) : rule_at4(walk, len, hash, ruling);
+		if (action != ACTION_NONE)
 			return action;
-		*len = rule->prefix_len - 1;
 	}
 	return ACTION_NONE;
 }
@@ -52,22 +108,12 @@ static __always_inline enum action search_rule(void *trie, void *key, __u32 bits
 /* Returns an enum action, and fills ruling where that is ACTION_LIMIT. */
 __noinline int find_rule4(const struct walk *walk, struct ruling *ruling)
 {
-	struct prefix4 key = {};
-
-	if (!walk || !ruling)
-		return ACTION_NONE;
-	key.addr = walk->packet.addr[0];
-	return search_rule(&rules4, &key, 32, walk->now, ruling);
+	return walk && ruling ? search_rule(walk, ruling, false) : ACTION_NONE;
 }
 
 __noinline int find_rule6(const struct walk *walk, struct ruling *ruling)
 {
-	struct prefix6 key = {};
-
-	if (!walk || !ruling)
-		return ACTION_NONE;
-	__builtin_memcpy(key.addr, walk->packet.addr, sizeof(key.addr));
-	return search_rule(&rules6, &key, 128, walk->now, ruling);
+	return walk && ruling ? search_rule(walk, ruling, true) : ACTION_NONE;
 }
 
 static __always_inline enum action find_rule(const struct walk *walk, struct ruling *ruling)

@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/rulefilter"
 	"github.com/headgate/headgate/maps/wire"
 )
 
@@ -20,15 +21,36 @@ var ErrFull = errors.New("the rule table is full")
 // Map is the rules of one instance. Reading is safe beside anything; only one process at a time
 // may change it, which the loader's lock ensures.
 type Map struct {
-	v4, v6  trie
+	v4, v6  *family
 	globals *ebpf.Map
 	now     func() uint64
 }
 
-// New returns a view of the maps, which stay the caller's. now is the boot clock
-// (wire.BootTime, but for tests).
-func New(rules4, rules6, globals *ebpf.Map, now func() uint64) *Map {
-	return &Map{v4: newTrie4(rules4), v6: newTrie6(rules6), globals: globals, now: now}
+// New returns a view of the maps, by their names in package bpf, which stay the caller's. now is the
+// boot clock (wire.BootTime, but for tests).
+func New(maps map[string]*ebpf.Map, now func() uint64) *Map {
+	ladders := maps[bpf.MapRuleLadders]
+	return &Map{
+		v4: &family{
+			table:  newTable4(maps[bpf.MapRules4]),
+			number: uint8(bpf.FamilyIPv4),
+			maps:   rulefilter.Maps{Ladders: ladders, Filter: maps[bpf.MapRuleFilter4], Blocks: maps[bpf.MapRuleBlocks4]},
+		},
+		v6: &family{
+			table:  newTable6(maps[bpf.MapRules6]),
+			number: uint8(bpf.FamilyIPv6),
+			maps:   rulefilter.Maps{Ladders: ladders, Filter: maps[bpf.MapRuleFilter6]},
+		},
+		globals: maps[bpf.MapGlobals],
+		now:     now,
+	}
+}
+
+// SetSizes makes the maps of a spec for so many prefixes of each family.
+func SetSizes(maps map[string]*ebpf.MapSpec, prefixes uint32) {
+	maps[bpf.MapRules4].MaxEntries = prefixes
+	maps[bpf.MapRules6].MaxEntries = prefixes
+	rulefilter.SetSizes(maps, prefixes)
 }
 
 // ErrHeld is the error of Set where the rule gives way to one that holds at the prefix, see Rule.GivesWay.
@@ -78,7 +100,7 @@ func (m *Map) setting(rules []Rule) (all changes, done Done, err error) {
 		c, ok := all[rule.Prefix]
 		if !ok {
 			c = &change{}
-			value, existed, err := m.trie(rule.Prefix).get(rule.Prefix)
+			value, existed, err := m.family(rule.Prefix).find(rule.Prefix)
 			if err != nil {
 				return nil, done, err
 			}
@@ -102,7 +124,7 @@ func (m *Map) setting(rules []Rule) (all changes, done Done, err error) {
 // Get returns the rules of exactly this prefix that hold now.
 func (m *Map) Get(prefix netip.Prefix) ([]Rule, error) {
 	prefix = wire.Prefix(prefix)
-	value, ok, err := m.trie(prefix).get(prefix)
+	value, ok, err := m.family(prefix).get(prefix)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -120,67 +142,62 @@ func (m *Map) Containing(prefix netip.Prefix) ([]Rule, error) {
 	prefix = wire.Prefix(prefix)
 	now := m.now()
 	var all []Rule
-	for {
-		value, ok, err := m.trie(prefix).longest(prefix)
+	for bits := range prefix.Bits() + 1 {
+		shorter := netip.PrefixFrom(prefix.Addr(), bits).Masked()
+		value, ok, err := m.family(prefix).get(shorter)
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
-			return all, nil
+		if ok {
+			all = append(all, rulesOf(shorter, &value, now)...)
 		}
-		found := netip.PrefixFrom(prefix.Addr(), min(int(value.PrefixLen), prefix.Bits())).Masked()
-		all = slices.Insert(all, 0, rulesOf(found, &value, now)...)
-		if found.Bits() == 0 {
-			return all, nil
-		}
-		prefix = netip.PrefixFrom(found.Addr(), found.Bits()-1)
 	}
+	return all, nil
 }
 
 // Unset removes all rules of these prefixes. It returns those prefixes that had one.
-func (m *Map) Unset(prefixes []netip.Prefix) ([]netip.Prefix, error) {
-	var removed []netip.Prefix
-	for _, p := range prefixes {
-		p = wire.Prefix(p)
-		value, ok, err := m.trie(p).get(p)
-		if err != nil {
-			return removed, err
+func (m *Map) Unset(prefixes []netip.Prefix) (removed []netip.Prefix, err error) {
+	err = m.changing(func() error {
+		for _, p := range prefixes {
+			p = wire.Prefix(p)
+			value, ok, err := m.family(p).find(p)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			if err := m.remove(p); err != nil {
+				return err
+			}
+			if len(rulesOf(p, &value, m.now())) > 0 {
+				removed = append(removed, p)
+			}
 		}
-		if !ok {
-			continue
-		}
-		if err := m.remove(p); err != nil {
-			return removed, err
-		}
-		if len(rulesOf(p, &value, m.now())) > 0 {
-			removed = append(removed, p)
-		}
-	}
-	return removed, nil
+		return m.tidy()
+	})
+	return removed, err
 }
 
 // remove deletes a prefix that is in the map, and counts it out afterwards.
 func (m *Map) remove(p netip.Prefix) error {
-	if err := m.trie(p).delete(p); err != nil {
+	f := m.family(p)
+	if err := f.delete(p); err != nil {
 		return err
 	}
 	return m.count(func(g *bpf.Global) error {
-		if p.Addr().Is4() {
-			g.Rules4--
-		} else {
-			g.Rules6--
-		}
+		live, _ := f.counts(g)
+		*live--
 		return nil
 	})
 }
 
-// All yields all rules that hold now, in no order. Beside another process that removes rules the kernel
-// may begin a listing anew, so that some come twice.
+// All yields all rules that hold now, in no order.
 func (m *Map) All() iter.Seq2[Rule, error] {
 	return func(yield func(Rule, error) bool) {
 		now := m.now()
-		for _, t := range []trie{m.v4, m.v6} {
-			for e, err := range t.all() {
+		for _, f := range m.families() {
+			for e, err := range f.all() {
 				if err != nil {
 					yield(Rule{}, err)
 					return
@@ -207,12 +224,12 @@ func (m *Map) List() ([]Rule, error) {
 	slices.SortStableFunc(rules, func(a, b Rule) int {
 		return cmp.Or(comparePrefixes(a.Prefix, b.Prefix), -cmp.Compare(a.Action, b.Action))
 	})
-	return slices.CompactFunc(rules, func(a, b Rule) bool {
-		return a.Prefix == b.Prefix && a.Action == b.Action
-	}), nil
+	return rules, nil
 }
 
-func (m *Map) trie(p netip.Prefix) trie {
+func (m *Map) families() [2]*family { return [...]*family{m.v4, m.v6} }
+
+func (m *Map) family(p netip.Prefix) *family {
 	if p.Addr().Is4() {
 		return m.v4
 	}

@@ -43,13 +43,28 @@ func wantRules(tb progtest.TB, lab *progtest.Lab, want ...rulemap.Rule) {
 	}
 }
 
-// wantCounts compares the counts that let the program skip a trie.
-func wantCounts(tb progtest.TB, lab *progtest.Lab, v4, v6 uint64) {
+func global(tb progtest.TB, lab *progtest.Lab) (g bpf.Global) {
 	tb.Helper()
-	var g bpf.Global
 	if err := lab.Map(bpf.MapGlobals).Lookup(uint32(0), &g); err != nil {
 		tb.Fatal(err)
 	}
+	return g
+}
+
+// setCounts makes the counts wrong.
+func setCounts(tb progtest.TB, lab *progtest.Lab, v4, v6 uint64) {
+	tb.Helper()
+	g := global(tb, lab)
+	g.Rules4, g.Rules6 = v4, v6
+	if err := lab.Map(bpf.MapGlobals).Put(uint32(0), &g); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// wantCounts compares the counts that let the program skip the rules.
+func wantCounts(tb progtest.TB, lab *progtest.Lab, v4, v6 uint64) {
+	tb.Helper()
+	g := global(tb, lab)
 	if g.Rules4 != v4 || g.Rules6 != v6 {
 		tb.Fatalf("%d IPv4 and %d IPv6 prefixes are counted, want %d and %d", g.Rules4, g.Rules6, v4, v6)
 	}

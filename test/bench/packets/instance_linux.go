@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/cilium/ebpf"
@@ -38,17 +39,33 @@ func newInstance(s setup) (*instance, error) {
 		return nil, err
 	}
 	spec.Maps[bpf.MapBuckets].MaxEntries = s.buckets
+	if err := spec.Variables[bpf.VarHashSalt].Set(salt()); err != nil {
+		return nil, fmt.Errorf("set the salt: %w", err)
+	}
 	bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], policymap.NewConfig().IPv6Prefix)
 	coll, err := ebpf.NewCollection(spec)
 	if err != nil {
 		return nil, fmt.Errorf("load the limiter: %w", err)
 	}
 	in := &instance{coll: coll}
+	if err := coll.Maps[bpf.MapGlobals].Put(uint32(0), &bpf.Global{Salt: salt()}); err != nil {
+		in.close()
+		return nil, fmt.Errorf("set the salt: %w", err)
+	}
 	if err := in.configure(s, spec.Maps[bpf.MapConfigs].InnerMap); err != nil {
 		in.close()
 		return nil, err
 	}
 	return in, nil
+}
+
+// salt returns what hashes are seeded with, the same in each run.
+func salt() (words wire.Salt) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range words {
+		words[i] = random.Uint64()
+	}
+	return words
 }
 
 func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
@@ -67,8 +84,7 @@ func (in *instance) configure(s setup, inner *ebpf.MapSpec) error {
 			rules[i].PolicyID = config.Policies[0].ID()
 		}
 	}
-	m := in.coll.Maps
-	_, err := rulemap.New(m[bpf.MapRules4], m[bpf.MapRules6], m[bpf.MapGlobals], wire.BootTime).SetAll(rules, nil)
+	_, err := rulemap.New(in.coll.Maps, wire.BootTime).SetAll(rules, nil)
 	return err
 }
 
