@@ -126,6 +126,8 @@ type kernelGlobal struct {
 	_      structs.HostLayout
 	Rules4 uint64
 	Rules6 uint64
+	Stale4 uint64
+	Stale6 uint64
 	Build  [32]uint8
 	Salt   [8]uint64
 }
@@ -206,14 +208,28 @@ const (
 )
 
 type kernelRule struct {
-	_         structs.HostLayout
-	Until     [4]uint64
-	Limit     kernelLimit
-	Rate      [2]kernelRate
-	PolicyId  uint16
-	PrefixLen uint8
-	Origin    [4]uint8
-	Pad       uint8
+	_        structs.HostLayout
+	Until    [4]uint64
+	Limit    kernelLimit
+	Rate     [2]kernelRate
+	PolicyId uint16
+	Origin   [4]uint8
+	Pad      [2]uint8
+}
+
+type kernelRuleLadder struct {
+	_          structs.HostLayout
+	Generation uint32
+	FilterBits uint32
+	BlockBits  uint32
+	Pad        uint32
+	Steps      [2][130]uint32
+	Masks      [256][4]uint32
+}
+
+type kernelRuleLine struct {
+	_     structs.HostLayout
+	Words [8]uint64
 }
 
 type kernelVerdict uint32
@@ -236,6 +252,10 @@ const (
 	kernelMapGlobals            = "globals"
 	kernelMapLossNumbers        = "loss_numbers"
 	kernelMapLosses             = "losses"
+	kernelMapRuleBlocks4        = "rule_blocks4"
+	kernelMapRuleFilter4        = "rule_filter4"
+	kernelMapRuleFilter6        = "rule_filter6"
+	kernelMapRuleLadders        = "rule_ladders"
 	kernelMapRules4             = "rules4"
 	kernelMapRules6             = "rules6"
 	kernelMapSharedBuckets      = "shared_buckets"
@@ -310,6 +330,10 @@ type kernelMapSpecs struct {
 	Globals       *ebpf.MapSpec `ebpf:"globals"`
 	LossNumbers   *ebpf.MapSpec `ebpf:"loss_numbers"`
 	Losses        *ebpf.MapSpec `ebpf:"losses"`
+	RuleBlocks4   *ebpf.MapSpec `ebpf:"rule_blocks4"`
+	RuleFilter4   *ebpf.MapSpec `ebpf:"rule_filter4"`
+	RuleFilter6   *ebpf.MapSpec `ebpf:"rule_filter6"`
+	RuleLadders   *ebpf.MapSpec `ebpf:"rule_ladders"`
 	Rules4        *ebpf.MapSpec `ebpf:"rules4"`
 	Rules6        *ebpf.MapSpec `ebpf:"rules6"`
 	SharedBuckets *ebpf.MapSpec `ebpf:"shared_buckets"`
@@ -358,6 +382,10 @@ type kernelMaps struct {
 	Globals       *ebpf.Map `ebpf:"globals"`
 	LossNumbers   *ebpf.Map `ebpf:"loss_numbers"`
 	Losses        *ebpf.Map `ebpf:"losses"`
+	RuleBlocks4   *ebpf.Map `ebpf:"rule_blocks4"`
+	RuleFilter4   *ebpf.Map `ebpf:"rule_filter4"`
+	RuleFilter6   *ebpf.Map `ebpf:"rule_filter6"`
+	RuleLadders   *ebpf.Map `ebpf:"rule_ladders"`
 	Rules4        *ebpf.Map `ebpf:"rules4"`
 	Rules6        *ebpf.Map `ebpf:"rules6"`
 	SharedBuckets *ebpf.Map `ebpf:"shared_buckets"`
@@ -372,6 +400,10 @@ func (m *kernelMaps) Close() error {
 		m.Globals,
 		m.LossNumbers,
 		m.Losses,
+		m.RuleBlocks4,
+		m.RuleFilter4,
+		m.RuleFilter6,
+		m.RuleLadders,
 		m.Rules4,
 		m.Rules6,
 		m.SharedBuckets,
