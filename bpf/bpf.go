@@ -129,15 +129,20 @@ const (
 	PolicyIDBits   = 16
 	BucketKeyShort = 12 // bytes
 
-	Generations  = 2
-	MaxSteps     = 129
-	Ladder4      = 0
-	Ladder6      = 1
-	StepSet      = 1 << 16
-	StepLineBits = 8
-	BlockEndUnit = 32
-	BlockEndBits = 26
-	BlockLenBits = 6
+	Generations = 2
+	MaxSteps    = 129
+	Ladder4     = 0
+	Ladder6     = 1
+	MaxSteps4   = 33
+
+	StepLengthShift = 32
+	StepLineShift   = 40
+	StepSet         = 1 << 48
+	RegionBits      = 22
+	RegionLineBits  = 13
+	BlockFree       = 0
+	BlockOthers     = 0xffff
+	MinBlockBits    = 16
 
 	PolicyShared = 1 << 0
 	PolicyProto  = 1 << 1
@@ -164,6 +169,7 @@ const (
 	MapRuleFilter4   = kernelMapRuleFilter4
 	MapRuleFilter6   = kernelMapRuleFilter6
 	MapRuleLadders   = kernelMapRuleLadders
+	MapRuleRegions4  = kernelMapRuleRegions4
 	MapRules4        = kernelMapRules4
 	MapRules6        = kernelMapRules6
 	MapSharedBuckets = kernelMapSharedBuckets
@@ -184,8 +190,8 @@ const (
 func PinnedMaps() []string {
 	return []string{
 		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapLosses,
-		MapLossNumbers, MapRuleBlocks4, MapRuleFilter4, MapRuleFilter6, MapRuleLadders, MapRules4,
-		MapRules6, MapSharedBuckets,
+		MapLossNumbers, MapRuleBlocks4, MapRuleFilter4, MapRuleFilter6, MapRuleLadders, MapRuleRegions4,
+		MapRules4, MapRules6, MapSharedBuckets,
 	}
 }
 

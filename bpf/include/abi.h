@@ -182,9 +182,11 @@ struct rule {
 /*
  * What the program finds rules by, which only userspace writes; filter.h says how. A ladder is of
  * one family. Its steps are the lengths of which there may be rules, from the longest down, and
- * after the last one 0. Each step says which length's hash chooses the line of the filter. There
- * are two generations of the steps and of the filter, so that one is in use while the other is
- * made anew.
+ * after the last one 0. There are two generations of the steps and of the filter, so that one is in
+ * use while the other is made anew.
+ *
+ * A step is one word: the mask of IPv4 addresses, the length, that of the prefix that chooses the
+ * line of the filter, and STEP_SET.
  */
 #define GENERATIONS 2 /* a power of two */
 #define MAX_STEPS   129 /* IPv6 prefixes have 0 to 128 bits, */
@@ -193,15 +195,16 @@ struct rule {
 #define LADDER4 0 /* indices of rule_ladders */
 #define LADDER6 1
 
-#define STEP_SET       (1 << 16)
-#define STEP_LINE_BITS 8 /* above the length itself: of the prefix that chooses the line */
+#define STEP_LENGTH_SHIFT 32
+#define STEP_LINE_SHIFT   40
+#define STEP_SET          (1ULL << 48)
 
 struct rule_ladder {
 	__u32 generation;
 	__u32 filter_bits; /* of the number of a line in one generation of the filter */
-	__u32 block_bits; /* of the number of a line of blocks, IPv4 only */
+	__u32 block_bits; /* of the number of a line in one half of the blocks, IPv4 only */
 	__u32 _pad;
-	__u32 steps[GENERATIONS][MAX_STEPS + 1];
+	__u64 steps[GENERATIONS][MAX_STEPS + 1];
 	__be32 masks[256]
 		    [4]; /* by length: any byte is an index, which spares the program a check */
 };
@@ -212,13 +215,20 @@ struct rule_line {
 };
 
 /*
- * A word of a line of blocks says that an IPv4 prefix is blocked, and not allowed, until an end. From
- * the top: the address, the end in units of 2^BLOCK_END_UNIT ns, rounded down, and the length. 0 is
- * a block that has ended.
+ * Regions are the IPv4 networks of REGION_BITS, each a bit: whether there may be a rule of a network
+ * in it, or of one that it is in.
  */
-#define BLOCK_END_UNIT 32
-#define BLOCK_END_BITS 26
-#define BLOCK_LEN_BITS 6
+#define REGION_BITS      22
+#define REGION_LINE_BITS 13 /* the bits of a region's number above those of its bit in a line */
+
+/*
+ * Blocks are IPv4 prefixes that are blocked for good, and nothing else is said of them: single
+ * addresses in the first half of the lines, networks in the second. A line has 31 slots of 16 bits,
+ * and a last one that says whether there may be other rules of prefixes that belong here.
+ */
+#define BLOCK_FREE     0
+#define BLOCK_OTHERS   0xffff
+#define MIN_BLOCK_BITS 16 /* a slot has room for the other bits of an address */
 
 /*
  * One for all CPUs, which only userspace writes. The counts say how many prefixes of a family

@@ -44,30 +44,34 @@ static __always_inline const struct rule_ladder *ladder_of(__u32 family)
 	return bpf_map_lookup_elem(&rule_ladders, &family);
 }
 
-/* What is said of the source's first len bits. Apart, as the verifier goes through each step below. */
-__noinline int rule_at4(const struct walk *walk, __u32 len, __u64 hash, struct ruling *ruling)
+/* What is said of the prefix of a step. Apart, as the verifier goes through each step below. */
+__noinline int rule_at4(const struct walk *walk, __u64 step, struct ruling *ruling)
 {
 	const struct rule_ladder *ladder = ladder_of(LADDER4);
-	struct prefix4 prefix = {.len = len};
-	__be32 addr[4];
+	struct prefix4 prefix = {.len = step_length(step)};
 
 	if (!walk || !ruling || !ladder)
 		return ACTION_NONE;
-	cut(addr, walk, ladder, len, false);
-	prefix.addr = addr[0];
-	if (is_blocked4(prefix, hash, ladder->block_bits, walk->now))
+	prefix.addr = walk->packet.addr[0] & (__u32)step;
+	switch (find_block(prefix, ladder->block_bits)) {
+	case BLOCK_NO_RULE:
+		return ACTION_NONE;
+	case BLOCK_BLOCKED:
 		return ACTION_BLOCK;
+	case BLOCK_ASK:
+		break;
+	}
 	return rule_at(&rules4, &prefix, walk->now, ruling);
 }
 
-__noinline int rule_at6(const struct walk *walk, __u32 len, struct ruling *ruling)
+__noinline int rule_at6(const struct walk *walk, __u64 step, struct ruling *ruling)
 {
 	const struct rule_ladder *ladder = ladder_of(LADDER6);
-	struct prefix6 prefix = {.len = len};
+	struct prefix6 prefix = {.len = step_length(step)};
 
 	if (!walk || !ruling || !ladder)
 		return ACTION_NONE;
-	cut(prefix.addr, walk, ladder, len, true);
+	cut6(prefix.addr, walk, ladder, prefix.len);
 	return rule_at(&rules6, &prefix, walk->now, ruling);
 }
 
@@ -76,29 +80,31 @@ static __always_inline enum action search_rule(const struct walk *walk, struct r
 					       const bool ipv6)
 {
 	const struct rule_ladder *ladder = ladder_of(ipv6 ? LADDER6 : LADDER4);
-	__u32 generation, step, len, chosen = ~0U;
 	const struct rule_line *line = NULL;
+	__u32 generation, chosen = ~0U;
 	enum action action;
-	__u64 hash;
+	__u64 step;
 
 	if (!ladder)
 		return ACTION_NONE;
+	/* Once: what is at a place in one generation may be at another in the next. */
 	generation = ladder->generation & (GENERATIONS - 1);
 	for (__u32 i = 0; i < (ipv6 ? MAX_STEPS : MAX_STEPS4); i++) {
 		step = ladder->steps[generation][i];
 		if (!step)
 			break;
-		len = step_length(step);
-		hash = hash_prefix(walk, ladder, len, ipv6);
-		if (step_line(step) != chosen) {
+		if (!line || step_line(step) != chosen) {
 			chosen = step_line(step);
-			line = filter_line(ipv6 ? (void *)&rule_filter6 : (void *)&rule_filter4,
-					   ladder, generation,
-					   hash_prefix(walk, ladder, chosen, ipv6));
+			if (!ipv6 && chosen < 32 && !may_have_network(walk, generation))
+				break;
+			line = filter_line(ladder, generation, hash_line(walk, ladder, step, ipv6),
+					   ipv6);
+			if (!line)
+				break;
 		}
-		if (!line || !filter_has(line, hash))
+		if (!filter_has(line, hash_step(walk, ladder, step, ipv6)))
 			continue;
-		action = ipv6 ? rule_at6(walk, len, ruling) : rule_at4(walk, len, hash, ruling);
+		action = ipv6 ? rule_at6(walk, step, ruling) : rule_at4(walk, step, ruling);
 		if (action != ACTION_NONE)
 			return action;
 	}

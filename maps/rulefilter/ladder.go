@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/wire"
 )
 
 // lineLengths are the lengths of prefixes that choose a line, by the bits of an address, from the longest. Each
@@ -26,16 +27,20 @@ func lineBits(p netip.Prefix) int {
 }
 
 // stepOf returns the step of a ladder for prefixes of p's length.
-func stepOf(p netip.Prefix) uint32 {
-	return bpf.StepSet | uint32(lineBits(p))<<bpf.StepLineBits | uint32(p.Bits())
+func stepOf(p netip.Prefix) uint64 {
+	step := bpf.StepSet | uint64(lineBits(p))<<bpf.StepLineShift | uint64(p.Bits())<<bpf.StepLengthShift
+	if p.Addr().Is4() {
+		step |= uint64(wire.Mask(p.Bits())[0])
+	}
+	return step
 }
 
 // addStep puts a step into its place among those of a ladder, the longest first, while the program goes
 // down it. Those that are shorter move down from the last one on: each is at its old place or at the next
 // one or at both, so that the program may meet it twice and never misses it. Whoever was killed half way
 // left one twice, which the next move ends with.
-func addStep(steps *[bpf.MaxSteps + 1]uint32, step uint32) {
-	at := slices.IndexFunc(steps[:], func(s uint32) bool { return length(s) <= length(step) })
+func addStep(steps *[bpf.MaxSteps + 1]uint64, step uint64) {
+	at := slices.IndexFunc(steps[:], func(s uint64) bool { return length(s) <= length(step) })
 	if steps[at] == step {
 		return
 	}
@@ -44,15 +49,15 @@ func addStep(steps *[bpf.MaxSteps + 1]uint32, step uint32) {
 		end++
 	}
 	for i := end; i > at; i-- {
-		atomic.StoreUint32(&steps[i], steps[i-1])
+		atomic.StoreUint64(&steps[i], steps[i-1])
 	}
-	atomic.StoreUint32(&steps[at], step)
+	atomic.StoreUint64(&steps[at], step)
 }
 
 // length returns the prefix length of a step, and -1 of none, which follows the last one.
-func length(step uint32) int {
+func length(step uint64) int {
 	if step == 0 {
 		return -1
 	}
-	return int(step & (1<<bpf.StepLineBits - 1))
+	return int(step >> bpf.StepLengthShift & 0xff)
 }

@@ -2,10 +2,9 @@
 // pay for them: a blocked Bloom filter of all prefixes, and a table of most of those that are only
 // blocked. bpf/include/filter.h says how they work, and reads them at each packet.
 //
-// Whoever writes keeps this order, so that at no moment the program overlooks a rule, also where the
-// process ends in between: a prefix is in the filter before it has a rule, and is in the table only
-// while its rule blocks. Then either may say too much of the filter and too little of the table, which
-// costs time alone.
+// At no moment the program overlooks a rule, also where the process that writes ends: a prefix is in the
+// filter before it has a rule, and a line of the table is marked as incomplete before and until the table
+// says what the rules do. What is left over costs time alone.
 package rulefilter
 
 import (
@@ -25,17 +24,19 @@ import (
 type Maps struct {
 	Ladders *ebpf.Map // of both families
 	Filter  *ebpf.Map
-	Blocks  *ebpf.Map // nil where the family has none
+	Regions *ebpf.Map // of IPv4; nil otherwise
+	Blocks  *ebpf.Map // of IPv4; nil otherwise
 }
 
 // Filter is what stands before the rules of one family, mapped into the memory of this process. Only one
 // may be open at a time in all processes, which the loader's lock ensures.
 type Filter struct {
-	salt   wire.Salt
-	ladder *bpf.RuleLadder
-	lines  []bpf.RuleLine // of all generations
-	blocks []bpf.RuleLine // none for IPv6
-	mapped [][]byte
+	salt    wire.Salt
+	ladder  *bpf.RuleLadder
+	lines   []bpf.RuleLine // of all generations
+	regions []bpf.RuleLine // of all generations; none for IPv6
+	blocks  []bpf.RuleLine // none for IPv6
+	mapped  [][]byte
 }
 
 // Open maps the maps of a family, bpf.FamilyIPv4 or bpf.FamilyIPv6. salt is that of the instance. The
@@ -55,7 +56,10 @@ func Open(m Maps, family uint8, salt wire.Salt) (f *Filter, err error) {
 	if f.lines, err = mapped[bpf.RuleLine](f, m.Filter); err != nil {
 		return nil, err
 	}
-	if m.Blocks != nil {
+	if family == uint8(bpf.FamilyIPv4) {
+		if f.regions, err = mapped[bpf.RuleLine](f, m.Regions); err != nil {
+			return nil, err
+		}
 		if f.blocks, err = mapped[bpf.RuleLine](f, m.Blocks); err != nil {
 			return nil, err
 		}
@@ -77,7 +81,7 @@ func (f *Filter) prepare() {
 		f.ladder.Masks[bits] = wire.Mask(bits)
 	}
 	atomic.StoreUint32(&f.ladder.FilterBits, log2(len(f.lines)/bpf.Generations))
-	atomic.StoreUint32(&f.ladder.BlockBits, log2(len(f.blocks)))
+	atomic.StoreUint32(&f.ladder.BlockBits, log2(max(len(f.blocks)/2, 1)))
 }
 
 func log2(n int) uint32 { return uint32(bits.Len(uint(n)) - 1) }
@@ -95,15 +99,16 @@ func (f *Filter) Close() error {
 func (f *Filter) Add(p netip.Prefix) { f.add(f.ladder.Generation, p) }
 
 func (f *Filter) add(generation uint32, p netip.Prefix) {
-	hash := f.hash(p)
-	atomic.OrUint64(&f.line(generation, p).Words[hash&7], bitsOf(hash))
+	word, bits := f.wordOf(generation, p)
+	atomic.OrUint64(word, bits)
+	f.addRegions(generation, p)
 	addStep(&f.ladder.Steps[generation], stepOf(p))
 }
 
 // Has says whether a canonical prefix may have been added; where it says no, it was not.
 func (f *Filter) Has(p netip.Prefix) bool {
-	hash, want := f.hash(p), bitsOf(f.hash(p))
-	return f.line(f.ladder.Generation, p).Words[hash&7]&want == want
+	word, bits := f.wordOf(f.ladder.Generation, p)
+	return *word&bits == bits
 }
 
 // Rebuild makes the filter anew, of those prefixes that all adds, and so without what was added and
@@ -115,7 +120,8 @@ func (f *Filter) Rebuild(all func(add func(netip.Prefix)) error) error {
 		return fmt.Errorf("make the filter of the rules anew: %w", err)
 	}
 	clear(f.ladder.Steps[next][:])
-	clear(f.generation(next))
+	clear(generationOf(f.lines, next))
+	clear(generationOf(f.regions, next))
 	if err := all(func(p netip.Prefix) { f.add(next, p) }); err != nil {
 		return err
 	}
@@ -123,24 +129,33 @@ func (f *Filter) Rebuild(all func(add func(netip.Prefix)) error) error {
 	return nil
 }
 
-// hash is the program's hash of a prefix: the place of its bits, and of its block.
-func (f *Filter) hash(p netip.Prefix) uint64 {
+// wordOf returns a word of a generation, and the bits that are set in it where it has the prefix.
+func (f *Filter) wordOf(generation uint32, p netip.Prefix) (word *uint64, bits uint64) {
+	line := &generationOf(f.lines, generation)[f.hashLine(p)>>(64-f.ladder.FilterBits)]
+	hash := f.hashStep(p)
+	return &line.Words[hash>>61], 1<<(hash>>55&63) | 1<<(hash>>49&63) | 1<<(hash>>43&63)
+}
+
+// hashLine and hashStep are the program's hashes of a prefix; see filter.h.
+func (f *Filter) hashLine(p netip.Prefix) uint64 {
+	words, _ := wire.Addr(netip.PrefixFrom(p.Addr(), lineBits(p)).Masked().Addr())
+	if p.Addr().Is4() {
+		return uint64(words[0]) * (f.salt[2] | 1)
+	}
+	return wire.Hash(&f.salt, hashLine, words)
+}
+
+const hashLine = 256 // no length
+
+func (f *Filter) hashStep(p netip.Prefix) uint64 {
 	words, _ := wire.Addr(p.Addr())
+	if p.Addr().Is4() {
+		return (stepOf(p)&^(1<<32-1) | uint64(words[0])) * (f.salt[3] | 1)
+	}
 	return wire.Hash(&f.salt, uint32(p.Bits()), words)
 }
 
-// bitsOf returns the bits of a word that are set for a hash.
-func bitsOf(hash uint64) uint64 {
-	return 1<<(hash>>3&63) | 1<<(hash>>9&63) | 1<<(hash>>15&63) | 1<<(hash>>21&63)
-}
-
-// line returns the line of a prefix in a generation.
-func (f *Filter) line(generation uint32, p netip.Prefix) *bpf.RuleLine {
-	chooses := netip.PrefixFrom(p.Addr(), lineBits(p)).Masked()
-	return &f.generation(generation)[f.hash(chooses)>>(64-f.ladder.FilterBits)]
-}
-
-func (f *Filter) generation(n uint32) []bpf.RuleLine {
-	size := len(f.lines) / bpf.Generations
-	return f.lines[int(n)*size:][:size]
+func generationOf(lines []bpf.RuleLine, n uint32) []bpf.RuleLine {
+	size := len(lines) / bpf.Generations
+	return lines[int(n)*size:][:size]
 }

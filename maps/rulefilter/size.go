@@ -8,20 +8,23 @@ import (
 	"github.com/headgate/headgate/bpf"
 )
 
-// How much there is for each prefix that there may be. Of a million prefixes in a filter of 32 bits
-// each, it says yes of one in a thousand others, for each length; twice as many words of blocks as
-// prefixes leave less than one in a hundred without.
+// How much there is for each prefix that there may be. The filter is to stay in a CPU's own cache
+// (the second level, of 1 or 2 MB), rather than to be right more often: of a full one it is wrong about three
+// in a hundred, and then the table knows. Its lines are half full, so that hardly one in ten thousand
+// is too small.
 const (
-	filterBits = 32
-	blockWords = 2
+	filterBits = 8
+	blockSlots = 2
+
+	bitsOfLine  = 512
+	slotsOfLine = 32
 )
 
 // SetSizes makes the maps of a spec, by their names, for so many prefixes of each family.
 func SetSizes(maps map[string]*ebpf.MapSpec, prefixes uint32) {
-	const lineWords, lineBits = 8, 512
 	n := 1 << bits.Len32(max(prefixes, 1)-1)
-	filter := uint32(bpf.Generations * max(n*filterBits/lineBits, 2))
+	filter := uint32(bpf.Generations * max(n*filterBits/bitsOfLine, 2))
 	maps[bpf.MapRuleFilter4].MaxEntries = filter
 	maps[bpf.MapRuleFilter6].MaxEntries = filter
-	maps[bpf.MapRuleBlocks4].MaxEntries = uint32(max(n*blockWords/lineWords, 2))
+	maps[bpf.MapRuleBlocks4].MaxEntries = uint32(2 * max(n*blockSlots/slotsOfLine, 1<<bpf.MinBlockBits))
 }

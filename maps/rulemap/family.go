@@ -59,48 +59,49 @@ func (f *family) find(p netip.Prefix) (bpf.Rule, bool, error) {
 	return f.get(p)
 }
 
-// put writes the values of prefixes, in the order that package rulefilter asks for.
+// put writes the values of prefixes.
 func (f *family) put(prefixes []netip.Prefix, values []bpf.Rule) error {
-	for _, p := range prefixes {
-		f.filter.Add(p)
-		f.filter.Unblock(p)
-	}
-	if err := f.table.put(prefixes, values); err != nil {
-		return err
-	}
-	for i, p := range prefixes {
-		f.block(p, &values[i])
-	}
-	return nil
-}
-
-// block tells of a prefix that its value only blocks, if it does.
-func (f *family) block(p netip.Prefix, value *bpf.Rule) {
-	if value.Until[Allow] == 0 && value.Until[Block] != 0 {
-		f.filter.Block(p, value.Until[Block])
-	}
+	after := func(i int) rulefilter.State { return stateOf(&values[i]) }
+	return f.filter.Change(prefixes, after, func() error { return f.table.put(prefixes, values) })
 }
 
 func (f *family) delete(p netip.Prefix) error {
-	f.filter.Unblock(p)
-	if err := f.table.delete(p); err != nil {
-		return err
+	gone := func(int) rulefilter.State { return rulefilter.Gone }
+	err := f.filter.Change([]netip.Prefix{p}, gone, func() error { return f.table.delete(p) })
+	if err == nil {
+		f.removed++
 	}
-	f.removed++
-	return nil
+	return err
 }
 
-// rebuild makes the filter anew, without what was removed. It also tells again what is only blocked,
-// which whoever was killed may not have done.
+// stateOf returns what the filter has to know of a value.
+func stateOf(value *bpf.Rule) rulefilter.State {
+	if value.Until == [bpf.ActionLen]uint64{Block: Forever} {
+		return rulefilter.Blocked
+	}
+	return rulefilter.Other
+}
+
+// rebuild makes the filter anew, without what was removed.
 func (f *family) rebuild() error {
-	return f.filter.Rebuild(func(add func(netip.Prefix)) error {
+	err := f.filter.Rebuild(func(add func(netip.Prefix)) error {
 		for e, err := range f.all() {
 			if err != nil {
 				return err
 			}
 			add(e.prefix)
-			f.filter.Unblock(e.prefix)
-			f.block(e.prefix, &e.value)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return f.filter.Complete(func(tell func(netip.Prefix, rulefilter.State)) error {
+		for e, err := range f.all() {
+			if err != nil {
+				return err
+			}
+			tell(e.prefix, stateOf(&e.value))
 		}
 		return nil
 	})

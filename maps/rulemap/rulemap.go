@@ -34,7 +34,7 @@ func New(maps map[string]*ebpf.Map, now func() uint64) *Map {
 		v4: &family{
 			table:  newTable4(maps[bpf.MapRules4]),
 			number: uint8(bpf.FamilyIPv4),
-			maps:   rulefilter.Maps{Ladders: ladders, Filter: maps[bpf.MapRuleFilter4], Blocks: maps[bpf.MapRuleBlocks4]},
+			maps:   rulefilter.Maps{Ladders: ladders, Filter: maps[bpf.MapRuleFilter4], Regions: maps[bpf.MapRuleRegions4], Blocks: maps[bpf.MapRuleBlocks4]},
 		},
 		v6: &family{
 			table:  newTable6(maps[bpf.MapRules6]),

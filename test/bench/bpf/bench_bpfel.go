@@ -27,6 +27,8 @@ const (
 	benchVarClockNow     = "clock_now"
 	benchVarFirstSource  = "first_source"
 	benchVarOutIfindex   = "out_ifindex"
+	benchVarSourceMask   = "source_mask"
+	benchVarSourceStep   = "source_step"
 	benchVarSources      = "sources"
 )
 
@@ -95,6 +97,8 @@ type benchVariableSpecs struct {
 	ClockNow    *ebpf.VariableSpec `ebpf:"clock_now"`
 	FirstSource *ebpf.VariableSpec `ebpf:"first_source"`
 	OutIfindex  *ebpf.VariableSpec `ebpf:"out_ifindex"`
+	SourceMask  *ebpf.VariableSpec `ebpf:"source_mask"`
+	SourceStep  *ebpf.VariableSpec `ebpf:"source_step"`
 	Sources     *ebpf.VariableSpec `ebpf:"sources"`
 }
 
@@ -137,6 +141,8 @@ type benchVariables struct {
 	ClockNow    *ebpf.Variable `ebpf:"clock_now"`
 	FirstSource *ebpf.Variable `ebpf:"first_source"`
 	OutIfindex  *ebpf.Variable `ebpf:"out_ifindex"`
+	SourceMask  *ebpf.Variable `ebpf:"source_mask"`
+	SourceStep  *ebpf.Variable `ebpf:"source_step"`
 	Sources     *ebpf.Variable `ebpf:"sources"`
 }
 

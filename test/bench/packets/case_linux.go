@@ -64,12 +64,17 @@ func newBaselines() ([]*benchCase, error) {
 		name: report.SpreadBy, program: coll.Programs[bpf.Noop], frame: frame4(), returns: xdpDrop,
 	}
 	cases := []*benchCase{noop, clock, spreading}
-	return cases, spreading.spreadOver(many)
+	return cases, spreading.spreadOver(consecutive(many))
 }
 
-// spreadOver makes the packets of the case come from so many sources.
-func (c *benchCase) spreadOver(sources uint64) error {
-	coll, err := loadBench(map[string]any{bpf.VarFirstSource: firstSource, bpf.VarSources: sources})
+// spreadOver makes the packets of the case come from these sources.
+func (c *benchCase) spreadOver(sources addresses) error {
+	coll, err := loadBench(map[string]any{
+		bpf.VarFirstSource: sources.first,
+		bpf.VarSourceStep:  sources.step,
+		bpf.VarSourceMask:  sources.mask,
+		bpf.VarSources:     sources.n,
+	})
 	if err != nil {
 		return err
 	}
