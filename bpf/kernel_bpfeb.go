@@ -223,7 +223,7 @@ type kernelRuleLadder struct {
 	FilterBits uint32
 	BlockBits  uint32
 	Pad        uint32
-	Steps      [2][130]uint32
+	Steps      [2][130]uint64
 	Masks      [256][4]uint32
 }
 
@@ -256,6 +256,7 @@ const (
 	kernelMapRuleFilter4        = "rule_filter4"
 	kernelMapRuleFilter6        = "rule_filter6"
 	kernelMapRuleLadders        = "rule_ladders"
+	kernelMapRuleRegions4       = "rule_regions4"
 	kernelMapRules4             = "rules4"
 	kernelMapRules6             = "rules6"
 	kernelMapSharedBuckets      = "shared_buckets"
@@ -334,6 +335,7 @@ type kernelMapSpecs struct {
 	RuleFilter4   *ebpf.MapSpec `ebpf:"rule_filter4"`
 	RuleFilter6   *ebpf.MapSpec `ebpf:"rule_filter6"`
 	RuleLadders   *ebpf.MapSpec `ebpf:"rule_ladders"`
+	RuleRegions4  *ebpf.MapSpec `ebpf:"rule_regions4"`
 	Rules4        *ebpf.MapSpec `ebpf:"rules4"`
 	Rules6        *ebpf.MapSpec `ebpf:"rules6"`
 	SharedBuckets *ebpf.MapSpec `ebpf:"shared_buckets"`
@@ -386,6 +388,7 @@ type kernelMaps struct {
 	RuleFilter4   *ebpf.Map `ebpf:"rule_filter4"`
 	RuleFilter6   *ebpf.Map `ebpf:"rule_filter6"`
 	RuleLadders   *ebpf.Map `ebpf:"rule_ladders"`
+	RuleRegions4  *ebpf.Map `ebpf:"rule_regions4"`
 	Rules4        *ebpf.Map `ebpf:"rules4"`
 	Rules6        *ebpf.Map `ebpf:"rules6"`
 	SharedBuckets *ebpf.Map `ebpf:"shared_buckets"`
@@ -404,6 +407,7 @@ func (m *kernelMaps) Close() error {
 		m.RuleFilter4,
 		m.RuleFilter6,
 		m.RuleLadders,
+		m.RuleRegions4,
 		m.Rules4,
 		m.Rules6,
 		m.SharedBuckets,
