@@ -3,6 +3,7 @@ package rulemap
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -17,6 +18,11 @@ type change struct {
 }
 
 type changes map[netip.Prefix]*change
+
+// dropSame leaves out the prefixes of which nothing changes.
+func (all changes) dropSame() {
+	maps.DeleteFunc(all, func(_ netip.Prefix, c *change) bool { return c.before != nil && c.after == *c.before })
+}
 
 // commit makes all changes that plan returns, or none where it returns an error. It plans again after
 // it has made room.

@@ -80,11 +80,8 @@ func (r *Replaced) plan(origin Origin, rules iter.Seq[Rule]) (changes, error) {
 			r.GaveWay++
 		}
 	}
-	for prefix, c := range all {
-		if c.before != nil && c.after == *c.before {
-			delete(all, prefix)
-			continue
-		}
+	all.dropSame()
+	for _, c := range all {
 		c.remove = !holds(&c.after, now)
 	}
 	return all, nil

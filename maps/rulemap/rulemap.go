@@ -76,7 +76,7 @@ func (m *Map) Set(rule Rule) error {
 // SetAll adds rules, or replaces those of the same action at the same prefixes, all or none where it returns an error.
 // A prefix has at most one Limit rule, so one for another policy is replaced too; see Get. An Allow rule of people lifts
 // what was handed down inside its prefix. Rules that have ended are swept out where that costs little, or makes the
-// room that is missing. progress, where not nil, is told how many prefixes are written.
+// room that is missing. What stays as it is is not written. progress, where not nil, is told how many prefixes are.
 func (m *Map) SetAll(rules []Rule, progress func(done int)) (Done, error) {
 	var done Done
 	_, err := m.commit(func() (all changes, err error) {
@@ -117,8 +117,11 @@ func (m *Map) setting(rules []Rule) (all changes, done Done, err error) {
 			done.GaveWay++
 		}
 	}
-	done.Lifted, err = m.liftAll(all, &people, now)
-	return all, done, err
+	if done.Lifted, err = m.liftAll(all, &people, now); err != nil {
+		return nil, done, err
+	}
+	all.dropSame()
+	return all, done, nil
 }
 
 // Get returns the rules of exactly this prefix that hold now.
@@ -159,35 +162,35 @@ func (m *Map) Containing(prefix netip.Prefix) ([]Rule, error) {
 func (m *Map) Unset(prefixes []netip.Prefix) (removed []netip.Prefix, err error) {
 	err = m.changing(func() error {
 		for _, p := range prefixes {
-			p = wire.Prefix(p)
-			value, ok, err := m.family(p).find(p)
+			held, err := m.remove(wire.Prefix(p))
 			if err != nil {
-				return err
+				return errors.Join(err, m.countRemoved())
 			}
-			if !ok {
-				continue
-			}
-			if err := m.remove(p); err != nil {
-				return err
-			}
-			if len(rulesOf(p, &value, m.now())) > 0 {
-				removed = append(removed, p)
+			if held {
+				removed = append(removed, wire.Prefix(p))
 			}
 		}
-		return m.tidy()
+		return errors.Join(m.countRemoved(), m.tidy())
 	})
 	return removed, err
 }
 
-// remove deletes a prefix that is in the map, and counts it out afterwards.
-func (m *Map) remove(p netip.Prefix) error {
-	f := m.family(p)
-	if err := f.delete(p); err != nil {
-		return err
+// remove deletes a prefix if it is in the map, and says whether a rule of it held.
+func (m *Map) remove(p netip.Prefix) (held bool, err error) {
+	value, ok, err := m.family(p).find(p)
+	if err != nil || !ok {
+		return false, err
 	}
+	return holds(&value, m.now()), m.family(p).delete(p)
+}
+
+// countRemoved counts out what was deleted, afterwards: see reserve.
+func (m *Map) countRemoved() error {
 	return m.count(func(g *bpf.Global) error {
-		live, _ := f.counts(g)
-		*live--
+		for _, f := range m.families() {
+			live, _ := f.counts(g)
+			*live -= f.removed
+		}
 		return nil
 	})
 }

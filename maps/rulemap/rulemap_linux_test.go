@@ -202,6 +202,21 @@ func TestSweep(t *testing.T) {
 	wantCounts(t, lab, 1, 0)
 }
 
+// What is there already is not written again.
+func TestSetAllOfTheSame(t *testing.T) {
+	lab := newLab(t, 0)
+	rules := []rulemap.Rule{
+		progtest.Block("10.0.0.1/32"), progtest.Allow("2001:db8::/64"), progtest.Limit("10.0.0.2/32", 1, progtest.Packets("3ppm", 7)),
+	}
+	lab.SetRules(rules...)
+	written := 0
+	rules[1].Until = progtest.Start + 9
+	if _, err := lab.Rules.SetAll(rules, func(done int) { written = done }); err != nil || written != 1 {
+		t.Errorf("%d written, %v, want the one that changed", written, err)
+	}
+	wantRules(t, lab, rules[0], rules[2], rules[1])
+}
+
 // More than one chunk, with progress told.
 func TestManyRules(t *testing.T) {
 	const n = 10_000

@@ -24,6 +24,7 @@ type benchCase struct {
 	frame   []byte
 	returns uint32 // what the program has to return
 	sources int    // about as many as have to be warmed up
+	again   int    // packets before each sample, so that what others put into the caches is not measured
 	spread  bool   // program sets another source per packet, and calls what is measured
 
 	limiter *instance // that is measured, or nil

@@ -37,6 +37,9 @@ func scattered(first uint32, n uint64) addresses {
 	return addresses{first: first, step: 2654435761, mask: upperHalf - 1, n: n}
 }
 
+// floodPackets is how many packets come before those that are measured: a twentieth of a second of a flood.
+const floodPackets = 500_000
+
 const upperHalf uint32 = 1 << 31
 
 func (a addresses) at(i uint32) netip.Addr {

@@ -112,6 +112,11 @@ func sample(cases []*benchCase, p plan) ([]report.Sample, error) {
 	}
 	for range p.rounds {
 		for i, c := range cases {
+			if c.again > 0 {
+				if _, err := c.run(c.again); err != nil {
+					return nil, err
+				}
+			}
 			took, err := c.run(p.repeat)
 			if err != nil {
 				return nil, err

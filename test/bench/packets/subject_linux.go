@@ -133,6 +133,9 @@ func (s subject) open() (*benchCase, error) {
 	if among == nil {
 		return c, nil
 	}
+	if s.among != nil {
+		c.again = floodPackets
+	}
 	if err := c.spreadOver(*among); err != nil {
 		c.close()
 		return nil, err
