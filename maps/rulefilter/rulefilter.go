@@ -1,6 +1,7 @@
 // Package rulefilter writes what stands before the rules, so that a packet that none is about does not
-// pay for them: a blocked Bloom filter of all prefixes, and a table of most of those that are only
-// blocked. bpf/include/filter.h says how they work, and reads them at each packet.
+// pay for them: a blocked Bloom filter of all prefixes, a bit map of the regions with IPv4 networks, and a
+// table of most IPv4 prefixes that are blocked for good. bpf/include/filter.h says how they work, and
+// reads them at each packet.
 //
 // At no moment the program overlooks a rule, also where the process that writes ends: a prefix is in the
 // filter before it has a rule, and a line of the table is marked as incomplete before and until the table

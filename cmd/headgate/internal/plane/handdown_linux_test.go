@@ -3,8 +3,8 @@ package plane
 import (
 	"net"
 	"net/netip"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
