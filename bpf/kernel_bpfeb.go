@@ -159,6 +159,8 @@ type kernelGlobal struct {
 	_      structs.HostLayout
 	Rules4 uint64
 	Rules6 uint64
+	Stale4 uint64
+	Stale6 uint64
 	Build  [32]uint8
 	Salt   [8]uint64
 }
@@ -253,14 +255,28 @@ const (
 )
 
 type kernelRule struct {
-	_         structs.HostLayout
-	Until     [4]uint64
-	Limit     kernelLimit
-	Rate      [2]kernelRate
-	PolicyId  uint16
-	PrefixLen uint8
-	Origin    [4]uint8
-	Pad       uint8
+	_        structs.HostLayout
+	Until    [4]uint64
+	Limit    kernelLimit
+	Rate     [2]kernelRate
+	PolicyId uint16
+	Origin   [4]uint8
+	Pad      [2]uint8
+}
+
+type kernelRuleLadder struct {
+	_          structs.HostLayout
+	Generation uint32
+	FilterBits uint32
+	BlockBits  uint32
+	Pad        uint32
+	Steps      [2][130]uint64
+	Masks      [256][4]uint32
+}
+
+type kernelRuleLine struct {
+	_     structs.HostLayout
+	Words [8]uint64
 }
 
 type kernelVerdict uint32
@@ -289,6 +305,11 @@ const (
 	kernelMapHeatLines          = "heat_lines"
 	kernelMapLossNumbers        = "loss_numbers"
 	kernelMapLosses             = "losses"
+	kernelMapRuleBlocks4        = "rule_blocks4"
+	kernelMapRuleFilter4        = "rule_filter4"
+	kernelMapRuleFilter6        = "rule_filter6"
+	kernelMapRuleLadders        = "rule_ladders"
+	kernelMapRuleRegions4       = "rule_regions4"
 	kernelMapRules4             = "rules4"
 	kernelMapRules6             = "rules6"
 	kernelMapSharedBuckets      = "shared_buckets"
@@ -372,6 +393,11 @@ type kernelMapSpecs struct {
 	HeatLines     *ebpf.MapSpec `ebpf:"heat_lines"`
 	LossNumbers   *ebpf.MapSpec `ebpf:"loss_numbers"`
 	Losses        *ebpf.MapSpec `ebpf:"losses"`
+	RuleBlocks4   *ebpf.MapSpec `ebpf:"rule_blocks4"`
+	RuleFilter4   *ebpf.MapSpec `ebpf:"rule_filter4"`
+	RuleFilter6   *ebpf.MapSpec `ebpf:"rule_filter6"`
+	RuleLadders   *ebpf.MapSpec `ebpf:"rule_ladders"`
+	RuleRegions4  *ebpf.MapSpec `ebpf:"rule_regions4"`
 	Rules4        *ebpf.MapSpec `ebpf:"rules4"`
 	Rules6        *ebpf.MapSpec `ebpf:"rules6"`
 	SharedBuckets *ebpf.MapSpec `ebpf:"shared_buckets"`
@@ -429,6 +455,11 @@ type kernelMaps struct {
 	HeatLines     *ebpf.Map `ebpf:"heat_lines"`
 	LossNumbers   *ebpf.Map `ebpf:"loss_numbers"`
 	Losses        *ebpf.Map `ebpf:"losses"`
+	RuleBlocks4   *ebpf.Map `ebpf:"rule_blocks4"`
+	RuleFilter4   *ebpf.Map `ebpf:"rule_filter4"`
+	RuleFilter6   *ebpf.Map `ebpf:"rule_filter6"`
+	RuleLadders   *ebpf.Map `ebpf:"rule_ladders"`
+	RuleRegions4  *ebpf.Map `ebpf:"rule_regions4"`
 	Rules4        *ebpf.Map `ebpf:"rules4"`
 	Rules6        *ebpf.Map `ebpf:"rules6"`
 	SharedBuckets *ebpf.Map `ebpf:"shared_buckets"`
@@ -445,6 +476,11 @@ func (m *kernelMaps) Close() error {
 		m.HeatLines,
 		m.LossNumbers,
 		m.Losses,
+		m.RuleBlocks4,
+		m.RuleFilter4,
+		m.RuleFilter6,
+		m.RuleLadders,
+		m.RuleRegions4,
 		m.Rules4,
 		m.Rules6,
 		m.SharedBuckets,

@@ -136,7 +136,7 @@ func (i *Instance) Policies() *policymap.Map {
 
 // Rules returns the rules.
 func (i *Instance) Rules() *rulemap.Map {
-	return rulemap.New(i.maps[bpf.MapRules4], i.maps[bpf.MapRules6], i.maps[bpf.MapGlobals], wire.BootTime)
+	return rulemap.New(i.maps, wire.BootTime)
 }
 
 // Buckets returns the sources.

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/wire"
 )
 
@@ -92,8 +93,7 @@ func newCollection(o Options, maps map[string]*ebpf.Map, salt wire.Salt) (*ebpf.
 	if maps == nil {
 		bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], o.IPv6Prefix)
 		spec.Maps[bpf.MapBuckets].MaxEntries = sources(o)
-		spec.Maps[bpf.MapRules4].MaxEntries = o.MaxRules
-		spec.Maps[bpf.MapRules6].MaxEntries = o.MaxRules
+		rulemap.SetSizes(spec.Maps, o.MaxRules)
 	}
 	if err := setHeat(spec, o, maps[bpf.MapHeat]); err != nil {
 		return nil, err

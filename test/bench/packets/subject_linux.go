@@ -20,14 +20,15 @@ type subject struct {
 	name    string
 	setup   setup
 	reason  bpf.Reason
-	sources uint64 // 0 for the one of the frame
+	sources uint64     // 0 for the one of the frame
+	among   *addresses // nil for consecutive ones
 	ipv6    bool
 	frags   bool
 }
 
 // subjects returns all that is measured of the limiter.
 func subjects() []subject {
-	return slices.Concat(oneSource(), manySources(), policies(), variants())
+	return slices.Concat(oneSource(), manySources(), million(), policies(), variants())
 }
 
 func ruleCounts() []int { return []int{0, 10, 10_000} }
@@ -126,14 +127,24 @@ func (s subject) open() (*benchCase, error) {
 	if s.ipv6 {
 		c.frame = frame6()
 	}
-	if s.reason == bpf.ReasonUnderLimit || s.reason == bpf.ReasonAllowed {
+	switch s.reason {
+	case bpf.ReasonUnderLimit, bpf.ReasonAllowed, bpf.ReasonNoPolicy:
 		c.returns = xdpPass
 	}
+	among := s.among
 	if s.sources > 0 {
-		if err := c.spreadOver(s.sources); err != nil {
-			c.close()
-			return nil, err
-		}
+		all := consecutive(s.sources)
+		among = &all
+	}
+	if among == nil {
+		return c, nil
+	}
+	if s.among != nil {
+		c.again = floodPackets
+	}
+	if err := c.spreadOver(*among); err != nil {
+		c.close()
+		return nil, err
 	}
 	return c, nil
 }
