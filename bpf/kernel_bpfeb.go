@@ -63,17 +63,18 @@ type kernelCounter struct {
 }
 
 type kernelCounters struct {
-	_          structs.HostLayout
-	Total      [3][11]kernelCounter
-	Policies   [8][3]kernelCounter
-	NextEvent  uint64
-	Suppressed uint64
-	NextInsert uint64
-	Credit     [2]uint64
-	Cold       uint64
-	Inserts    uint64
-	Deferred   uint64
-	Receipts   [8]struct {
+	_             structs.HostLayout
+	Total         [3][11]kernelCounter
+	Policies      [8][3]kernelCounter
+	NextEvent     uint64
+	NextEventTick uint64
+	Suppressed    uint64
+	NextInsert    uint64
+	Credit        [2]uint64
+	Cold          uint64
+	Inserts       uint64
+	Deferred      uint64
+	Receipts      [8]struct {
 		_     structs.HostLayout
 		Tat   [2]uint64
 		Place uint64

@@ -386,6 +386,7 @@ struct counters {
 	struct counter total[VERDICT_LEN][REASON_LEN];
 	struct counter policies[MAX_POLICIES][VERDICT_LEN];
 	__u64 next_event; /* no event before */
+	__u64 next_event_tick; /* the kernel's tick of about then */
 	__u64 suppressed; /* drops without an event since the last one */
 	__u64 next_insert; /* no try to insert a bucket before */
 	__u64 credit

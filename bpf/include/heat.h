@@ -18,7 +18,7 @@
  * lowest bit is free makes it the flag of an exact source: one compare-and-swap changes both.
  *
  * The clock is the kernel's tick where a burst takes long enough, as that costs 1 ns and the exact
- * one more than all the rest of this file. It may be late by HEAT_SLACK ticks, by which the debt is
+ * one more than all the rest of this file. It may be late by TICK_SLACK ticks, by which the debt is
  * raised when it is handed over.
  */
 #ifndef HEADGATE_HEAT_H
@@ -29,7 +29,6 @@
 #include "walk.h"
 
 #define HEAT_EXACT 1ULL /* in a cell's time */
-#define HEAT_SLACK 2 /* ticks of the kernel */
 #define HEAT_FINE  64 /* a burst of fewer times the slack is timed by the exact clock */
 #define MAX_HOLD   (1ULL << 62) /* twice the largest burst that has cells, and the slack */
 
@@ -176,7 +175,7 @@ static __always_inline void heat_own(struct heat_cell *cell, const struct heat *
 /* Reads the clock that does for a limit. */
 static __always_inline void heat_clock(struct heat *heat, struct walk *walk)
 {
-	__u64 tick = tick_read() * tick_ns, slack = HEAT_SLACK * tick_ns << HEAT_SHIFT;
+	__u64 tick = tick_read() * tick_ns, slack = TICK_SLACK * tick_ns << HEAT_SHIFT;
 
 	heat->second = tick >> MARK_SHIFT;
 	if (heat->weight.burst < HEAT_FINE * slack && heat->weight.charge) {
@@ -302,7 +301,7 @@ static __always_inline __u64 owed(const struct bucket *bucket, const struct limi
  */
 static __always_inline __u64 hold(__u64 debt)
 {
-	return 2 * (debt + (HEAT_SLACK * tick_ns << HEAT_SHIFT));
+	return 2 * (debt + (TICK_SLACK * tick_ns << HEAT_SHIFT));
 }
 
 /* Renews a hold. Returns 0. */
