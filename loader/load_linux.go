@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/userspace/rate"
 )
 
 // minSourcesPerCPU keeps the kernel's LRU list sensible: each CPU takes free entries in batches
@@ -100,8 +101,8 @@ func newCollection(o Options, maps map[string]*ebpf.Map, salt wire.Salt) (*ebpf.
 	}
 	coll, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: maps})
 	if maps == nil && outOfMemory(err) {
-		return nil, fmt.Errorf("no memory for --max-sources %d and --max-rules %d, use smaller ones: %w",
-			spec.Maps[bpf.MapBuckets].MaxEntries, o.MaxRules, err)
+		return nil, fmt.Errorf("no memory for --max-sources %d, --max-rules %d and --heat-memory %s, use smaller ones: %w",
+			spec.Maps[bpf.MapBuckets].MaxEntries, o.MaxRules, rate.FormatSize(o.HeatMemory), err)
 	}
 	if err != nil {
 		return nil, loadError(err)
@@ -119,12 +120,22 @@ func setHeat(spec *ebpf.CollectionSpec, o Options, table *ebpf.Map) error {
 	if err != nil {
 		return fmt.Errorf("count the CPUs: %w", err)
 	}
-	memory := o.HeatMemory
+	memory := heatMemory(o)
 	if table != nil {
 		memory = heatmap.New(table).Memory()
 	}
 	settings := heatmap.Settings{Memory: memory, Buckets: spec.Maps[bpf.MapBuckets].MaxEntries, CPUs: cpus, Tick: tick}
 	return heatmap.Configure(spec, settings, settings.Credits())
+}
+
+// heatMemory returns the size of the heat table, which is rounded where there is none of that size.
+func heatMemory(o Options) uint64 {
+	memory := heatmap.Rounded(o.HeatMemory)
+	if o.HeatMemory != 0 && memory != o.HeatMemory {
+		o.Notice(fmt.Sprintf("rounded --heat-memory from %s to %s: the table is a power of two of lines",
+			rate.FormatSize(o.HeatMemory), rate.FormatSize(memory)))
+	}
+	return memory
 }
 
 // sources returns the size of the bucket map, which is raised where it would be useless.
