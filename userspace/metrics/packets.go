@@ -29,7 +29,7 @@ func newKernelFamilies() kernelFamilies {
 		cold: counter("kernel_heat_packets_total",
 			"Packets of sources far from their limit, which passed by their heat cell alone; for each policy that they passed."),
 		inserts: counter("kernel_bucket_inserts_total",
-			"Buckets that sources needed, by whether they got one: made or deferred.", "result"),
+			"Buckets that were made for sources, and those that were deferred: needed, and not made, as too many were or there was no room.", "result"),
 		memory: gauge("kernel_memory_bytes",
 			"Bytes of memory that the kernel charges for all maps; 0 if it does not say."),
 	}
