@@ -16,7 +16,6 @@ import (
 	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/wire"
-	"github.com/headgate/headgate/userspace/rate"
 )
 
 // minSourcesPerCPU keeps the kernel's LRU list sensible: each CPU takes free entries in batches
@@ -101,8 +100,8 @@ func newCollection(o Options, maps map[string]*ebpf.Map, salt wire.Salt) (*ebpf.
 	}
 	coll, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: maps})
 	if maps == nil && outOfMemory(err) {
-		return nil, fmt.Errorf("no memory for --max-sources %d, --max-rules %d and --heat-memory %s, use smaller ones: %w",
-			spec.Maps[bpf.MapBuckets].MaxEntries, o.MaxRules, rate.FormatSize(o.HeatMemory), err)
+		return nil, fmt.Errorf("no memory for --max-sources %d, --max-rules %d and --heat-memory %d, use smaller ones: %w",
+			spec.Maps[bpf.MapBuckets].MaxEntries, o.MaxRules, o.HeatMemory, err)
 	}
 	if err != nil {
 		return nil, loadError(err)
@@ -120,9 +119,11 @@ func setHeat(spec *ebpf.CollectionSpec, o Options, table *ebpf.Map) error {
 	if err != nil {
 		return fmt.Errorf("count the CPUs: %w", err)
 	}
-	memory := heatMemory(o)
+	var memory uint64
 	if table != nil {
 		memory = heatmap.New(table).Memory()
+	} else {
+		memory = heatMemory(o)
 	}
 	settings := heatmap.Settings{Memory: memory, Buckets: spec.Maps[bpf.MapBuckets].MaxEntries, CPUs: cpus, Tick: tick}
 	return heatmap.Configure(spec, settings, settings.Credits())
@@ -131,9 +132,9 @@ func setHeat(spec *ebpf.CollectionSpec, o Options, table *ebpf.Map) error {
 // heatMemory returns the size of the heat table, which is rounded where there is none of that size.
 func heatMemory(o Options) uint64 {
 	memory := heatmap.Rounded(o.HeatMemory)
-	if o.HeatMemory != 0 && memory != o.HeatMemory {
-		o.Notice(fmt.Sprintf("rounded --heat-memory from %s to %s: the table is a power of two of lines",
-			rate.FormatSize(o.HeatMemory), rate.FormatSize(memory)))
+	if memory != o.HeatMemory {
+		o.Notice(fmt.Sprintf("rounded --heat-memory from %d to %d bytes: the table has a power of two of lines",
+			o.HeatMemory, memory))
 	}
 	return memory
 }

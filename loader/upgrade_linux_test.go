@@ -139,7 +139,7 @@ func TestHeatMemory(t *testing.T) {
 	o.Notice = func(s string) { notices = append(notices, s) }
 	i := create(t, o)
 	wantHeat(t, i, 256<<10)
-	if len(notices) != 1 || !strings.Contains(notices[0], "rounded --heat-memory from 300KiB to 256KiB") {
+	if len(notices) != 1 || !strings.Contains(notices[0], "rounded --heat-memory from 307200 to 262144 bytes") {
 		t.Errorf("notices %q", notices)
 	}
 	i.Close()

@@ -30,12 +30,11 @@ func (f *attachFlags) newHeatMemory() (uint64, error) {
 	if f.heatMemory != "" {
 		return parseHeatMemory(f.heatMemory)
 	}
-	limit, err := f.limit.apply(wire.Limit{})
-	if err != nil {
-		return heatmap.DefaultMemory, nil // said where it is put in force, if it is not for a limit that there is
+	if limit, err := f.limit.apply(wire.Limit{}); err == nil {
+		policies := []policymap.Policy{{Name: policymap.Default, Limit: limit}}
+		return heatmap.MemoryFor(policies, heatmap.MostByDefault), nil
 	}
-	policies := []policymap.Policy{{Name: policymap.Default, Limit: limit}}
-	return heatmap.MemoryFor(policies, heatmap.MostByDefault), nil
+	return heatmap.DefaultMemory, nil // a change of a limit that there is: so is the table
 }
 
 // noticeHeat says where a new instance holds less than it should, and what to do.
@@ -46,9 +45,9 @@ func (e *env) noticeHeat(i *loader.Instance, policies []policymap.Policy) {
 		return
 	}
 	larger := ""
-	if enough := heatmap.MemoryFor(policies, heatmap.MaxMemory); enough > memory {
-		more, _ := heatmap.Least(enough, policies)
-		larger = fmt.Sprintf("--heat-memory %s makes that %s, and ", rate.FormatSize(enough), render.PacketRate(more.Rate))
+	enough := heatmap.MemoryFor(policies, heatmap.MaxMemory)
+	if more, _ := heatmap.Least(enough, policies); more.Rate >= heatmap.Flood {
+		larger = fmt.Sprintf("attached anew with --heat-memory %s it is %s, and ", rate.FormatSize(enough), render.PacketRate(more.Rate))
 	}
 	e.notice("note: at so low a rate sources are remembered for long: a flood from made-up addresses finds room up to %s; "+
 		"%s`headgate policy set strangers --unverified --key shared --rate 200kpps` limits all strangers together",

@@ -39,7 +39,7 @@ func TestHeatMemory(t *testing.T) {
 // what to do.
 func TestHeatMemoryByRate(t *testing.T) {
 	l := newLab(t)
-	note := "finds room up to 5.2 Mpps; --heat-memory 128MiB makes that 10.5 Mpps, and `headgate policy set strangers --unverified --key shared"
+	note := "finds room up to 5.2 Mpps; attached anew with --heat-memory 128MiB it is 10.5 Mpps, and `headgate policy set strangers --unverified --key shared"
 	for _, tt := range []struct {
 		rate  string
 		bytes uint64

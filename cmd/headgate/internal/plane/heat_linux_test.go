@@ -65,7 +65,7 @@ func TestHeatMemory(t *testing.T) {
 	}
 	l.apply(memory(100 << 10))
 	l.wantHeat(64 << 10)
-	l.wantLog("rounded --heat-memory from 100KiB to 64KiB", true)
+	l.wantLog("rounded --heat-memory from 102400 to 65536 bytes", true)
 	l.apply(memory(100 << 10))
 	l.wantLog("keeps its size; heat_memory is for a new one", false)
 	l.apply(memory(1 << 20))
