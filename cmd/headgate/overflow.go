@@ -19,6 +19,14 @@ func (f *overflowFlag) register(cmd *cobra.Command) {
 
 func (f overflowFlag) check() error { return f.apply(&policymap.Policy{}) }
 
+// words say which one was set, to be added to what else was.
+func (f overflowFlag) words() string {
+	if f == "" {
+		return ""
+	}
+	return "; overflow: " + string(f)
+}
+
 // apply changes a policy where the flag is given.
 func (f overflowFlag) apply(p *policymap.Policy) error {
 	if f == "" {

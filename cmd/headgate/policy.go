@@ -113,7 +113,7 @@ func (e *env) setNamedPolicy(cmd *cobra.Command, g *global, f *policyFlags, name
 		if err := i.Policies().Store(config); err != nil {
 			return err
 		}
-		text := fmt.Sprintf("policy %s: %s", name, policy.Limit)
+		text := fmt.Sprintf("policy %s: %s%s", name, policy.Limit, f.overflow.words())
 		if policy.DryRun || config.DryRun {
 			text += "; dry run: it drops nothing"
 		}

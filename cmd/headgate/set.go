@@ -103,7 +103,7 @@ func (e *env) changeDefault(g *global, f defaultFlags) error {
 			Action:  "set",
 			Policy:  policymap.Default,
 			Changed: 1,
-			Text:    "default limit: " + policy.Limit.String(),
+			Text:    "default limit: " + policy.Limit.String() + f.overflow.words(),
 		})
 	})
 }

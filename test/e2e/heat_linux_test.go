@@ -78,7 +78,9 @@ func TestOverflow(t *testing.T) {
 	l.attach("--rate", "2kpps")
 	l.must("policy", "set", "dns", "--rate", "40pps")
 	want("drop", "pass")
-	l.must("set", "default", "--overflow", "pass")
+	if out := l.must("set", "default", "--overflow", "pass").stdout; out != "default limit: 2kpps, burst 2k; overflow: pass\n" {
+		t.Errorf("it says %q", out)
+	}
 	l.must("policy", "set", "dns", "--overflow", "estimate")
 	want("pass", "estimate")
 }
