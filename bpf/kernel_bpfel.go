@@ -92,6 +92,8 @@ type kernelCounters struct {
 			_      structs.HostLayout
 			Charge uint64
 			Burst  uint64
+			Cold   uint64
+			Most   uint64
 			Fits   bool
 			_      [7]byte
 		}

@@ -67,7 +67,10 @@ static __always_inline void set_key(struct counters *counters, const struct poli
 static __always_inline bool have_bucket(struct walk *walk, const struct limit *limit,
 					struct counters *counters)
 {
-	return find_bucket(counters) || new_bucket(counters, limit, now_of(walk));
+	if (find_bucket(counters) || new_bucket(counters, limit, now_of(walk)))
+		return true;
+	counters->deferred++;
+	return false;
 }
 
 static __always_inline const struct limit *
@@ -91,8 +94,7 @@ static __always_inline void promote(struct walk *walk, struct bucket *bucket,
 		debt = heat_debt(heat, old);
 		if (old & HEAT_EXACT && debt)
 			return;
-		if (debt)
-			debt += heat->slack;
+		debt = heat_owes(heat, old);
 		packets = bucket_owe(bucket, limit, DIMENSION_PACKETS, debt, now);
 		bytes = bucket_owe(bucket, limit, DIMENSION_BYTES, debt, now);
 		debt = owed(bucket, limit, now);
