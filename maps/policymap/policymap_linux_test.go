@@ -38,7 +38,6 @@ func TestConfigRoundTrip(t *testing.T) {
 func drawConfig(t *rapid.T, c policymap.Config) policymap.Config {
 	c.Policies, c.TrialInterfaces = nil, nil
 	c.DryRun = rapid.Bool().Draw(t, "dry run")
-	c.Policies[0].Overflow = rapid.SampledFrom([]policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowEstimate}).Draw(t, "overflow")
 	c.EventInterval = time.Duration(rapid.Int64Min(0).Draw(t, "interval"))
 	c.IPv4Prefix = rapid.IntRange(0, 32).Draw(t, "IPv4 prefix")
 	c.IPv6Prefix = rapid.IntRange(0, 128).Draw(t, "IPv6 prefix")
@@ -59,6 +58,7 @@ func drawConfig(t *rapid.T, c policymap.Config) policymap.Config {
 			Key:    rapid.SampledFrom([]policymap.Key{policymap.PerSource, policymap.Shared}).Draw(t, "key"),
 			DryRun: rapid.Bool().Draw(t, "dry"),
 
+			Overflow:   rapid.SampledFrom([]policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowEstimate}).Draw(t, "overflow"),
 			Unverified: rapid.Bool().Draw(t, "unverified"),
 			Limit:      progtest.Packets("7ppm", rapid.Uint64Range(1, 100).Draw(t, "burst")),
 		}
