@@ -129,12 +129,9 @@ func (a *Account[K]) openCold() {
 	}
 }
 
-// promote hands the debt of a cell over to the bucket. A bucket of another limit is converted by the
-// packet in hand first, and takes the debt over with the next.
+// promote hands the debt of a cell over to the bucket.
 func (a *Account[K]) promote() {
-	if a.bucket.limit != a.limit {
-		return
-	}
+	a.adopt()
 	a.bucket.owe(a.reading.owes(), a.now)
 	a.holdUntil(a.reading.clock, a.bucket.owed(a.now), uint32(a.source.Hash))
 }
@@ -180,14 +177,19 @@ func (a *Account[K]) askCell(room uint64, charge bool) bool {
 
 func (a *Account[K]) askBucket(charge bool) Answer {
 	b := a.bucket
-	a.limit.Adopt(&b.Bucket, b.limit, a.now)
-	b.limit = a.limit
+	a.adopt()
 	refusal := a.limit.Fits(b.Bucket, a.length, a.now)
 	if charge && refusal == limit.None {
 		a.limit.Take(&b.Bucket, a.length, a.now)
 		a.renew()
 	}
 	return Answer{Passes: refusal == limit.None, Refusal: refusal, Exact: true}
+}
+
+// adopt carries a bucket over that was last charged under another limit.
+func (a *Account[K]) adopt() {
+	a.limit.Adopt(&a.bucket.Bucket, a.bucket.limit, a.now)
+	a.bucket.limit = a.limit
 }
 
 // renew makes the hold of a source longer that is shorter than what its bucket owes. One that is too
