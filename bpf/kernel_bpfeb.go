@@ -93,6 +93,7 @@ type kernelCounters struct {
 			_      structs.HostLayout
 			Charge uint64
 			Burst  uint64
+			Cold   uint64
 			Fits   bool
 			_      [7]byte
 		}

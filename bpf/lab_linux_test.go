@@ -10,7 +10,6 @@ import (
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/statmap"
-	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/test/need"
 	"github.com/headgate/headgate/test/packet"
 	"github.com/headgate/headgate/test/progtest"
@@ -146,11 +145,5 @@ func udpPort(name string, port uint16) policymap.Policy {
 // packetCount is a counter of packets of 100 bytes, which is what udp makes.
 func packetCount(n uint64) statmap.Counter { return statmap.Counter{Packets: n, Bytes: 100 * n} }
 func addr(s string) netip.Addr             { return netip.MustParseAddr(s) }
-
-// wireAddr returns an IPv4 address as a bucket's key has it.
-func wireAddr(s string) uint32 {
-	words, _ := wire.Addr(addr(s))
-	return words[0]
-}
 
 func sameAddr(a, b netip.Addr) bool { return a == b }

@@ -33,7 +33,7 @@ func equalsModel(t *testing.T, longKeys bool, ipv6Prefixes []int) {
 		lab := lab.For(t)
 		lab.DeleteAll()
 		forgetVerified(t, lab)
-		c := comparison{T: t, lab: lab, model: progtest.NewModel(), before: lab.Counts()}
+		c := comparison{T: t, lab: lab, model: progtest.NewModel(progtest.Options{}), before: lab.Counts()}
 		lab.SetClock(rapid.OneOf(rapid.Just(progtest.Start), rapid.Uint64Range(1, 1<<55)).Draw(t, "start"))
 		c.configure(ipv6Prefixes)
 		for range rapid.IntRange(1, 4).Draw(t, "changes") {

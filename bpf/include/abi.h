@@ -364,7 +364,8 @@ struct verified_line {
 /* What a packet weighs under a limit, in the time that it takes to drain. */
 struct weight {
 	__u64 charge;
-	__u64 burst;
+	__u64 burst; /* the smaller one */
+	__u64 cold; /* what a source may owe without a bucket */
 	bool fits; /* an idle source could send it */
 };
 

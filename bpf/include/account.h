@@ -67,7 +67,10 @@ static __always_inline void set_key(struct counters *counters, const struct poli
 static __always_inline bool have_bucket(struct walk *walk, const struct limit *limit,
 					struct counters *counters)
 {
-	return find_bucket(counters) || new_bucket(counters, limit, now_of(walk));
+	if (find_bucket(counters) || new_bucket(counters, limit, now_of(walk)))
+		return true;
+	counters->deferred++;
+	return false;
 }
 
 static __always_inline const struct limit *
@@ -91,8 +94,7 @@ static __always_inline void promote(struct walk *walk, struct bucket *bucket,
 		debt = heat_debt(heat, old);
 		if (old & HEAT_EXACT && debt)
 			return;
-		if (debt)
-			debt += heat->slack;
+		debt = heat_owes(heat, old);
 		packets = bucket_owe(bucket, limit, DIMENSION_PACKETS, debt, now);
 		bytes = bucket_owe(bucket, limit, DIMENSION_BYTES, debt, now);
 		debt = owed(bucket, limit, now);
@@ -107,25 +109,36 @@ static __always_inline void promote(struct walk *walk, struct bucket *bucket,
 }
 
 /*
- * Gives a source a bucket whose cell says that it needs one, or that there is credit for. Returns
- * false where it gets none.
+ * Finds or makes the bucket of a source that is cold so far. Returns whether it is one of this limit:
+ * a debt in ticks of the old one could not be added to.
  */
-__noinline int make_exact(struct walk *walk, const struct policy *policy, struct counters *counters,
-			  struct heat_cell *cell)
+__noinline int ready_bucket(struct walk *walk, const struct policy *policy,
+			    struct counters *counters)
 {
 	const struct limit *limit;
 	struct bucket *bucket;
 
-	if (!walk || !policy || !counters || !cell)
+	if (!walk || !policy || !counters)
 		return false;
 	limit = limit_of(walk, policy, counters);
 	if (!have_bucket(walk, limit, counters))
 		return false;
 	bucket = find_bucket(counters);
-	/* One of another limit is adopted by this packet, and takes the debt over with the next. */
-	if (bucket && bucket->fingerprint == limit->fingerprint)
-		promote(walk, bucket, limit, cell, &counters->heat);
-	return true;
+	return bucket && adopt(bucket, limit, now_of(walk));
+}
+
+/* Hands the debt of the cell over to that bucket. Returns 0. */
+__noinline int make_exact(struct walk *walk, const struct policy *policy, struct counters *counters,
+			  struct heat_cell *cell)
+{
+	struct bucket *bucket;
+
+	if (!walk || !policy || !counters || !cell)
+		return 0;
+	bucket = find_bucket(counters);
+	if (bucket)
+		promote(walk, bucket, limit_of(walk, policy, counters), cell, &counters->heat);
+	return 0;
 }
 
 /*
@@ -186,8 +199,9 @@ static __always_inline void open_cold(struct account *account, struct walk *walk
 
 	counters->heat = *heat;
 	if (cold ? fresh && take_credit(counters, CREDIT_COLD) : may_insert(walk, counters)) {
-		if (make_exact(walk, policy, counters, account->cell))
-			account->bucket = find_bucket(counters);
+		if (ready_bucket(walk, policy, counters))
+			make_exact(walk, policy, counters, account->cell);
+		account->bucket = find_bucket(counters);
 		if (account->bucket)
 			return;
 	}

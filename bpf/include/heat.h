@@ -39,6 +39,7 @@
 #define MARK_SHIFT     30
 #define MARK_INHERITED (1U << 31) /* the time of an exact cell is still of who had it before */
 #define MARK_MAX_AGE   20000
+#define MARK_AHEAD     16 /* of a CPU that read the clock later, as in CLOCK_SLACK_NS */
 #define LONG_PAST      ((__s64)(1ULL << 63))
 
 /* How many lines there are, less one. */
@@ -50,7 +51,11 @@ static __always_inline __u64 heat_ticks(const struct limit *limit, enum dimensio
 	return amount << (HEAT_SHIFT - shift_of(limit->fingerprint, dimension));
 }
 
-/* Of a limit in both dimensions each packet weighs what it does in the one where that is more. */
+/*
+ * Of a limit in both dimensions each packet weighs what it does in the one where that is more. How
+ * much a cold source may owe does not depend on the packet in hand: then who lost his cell owes no
+ * less by the next one. A packet of more than half a burst of bytes needs a bucket at once.
+ */
 static __always_inline struct weight weigh(const struct limit *limit, __u32 length)
 {
 	const struct gcra *packets = &limit->gcra[DIMENSION_PACKETS],
@@ -58,10 +63,13 @@ static __always_inline struct weight weigh(const struct limit *limit, __u32 leng
 	struct weight weight = {
 		.charge = heat_ticks(limit, DIMENSION_PACKETS, packets->cost),
 		.burst = limit->heat_burst,
+		.cold = limit->heat_burst / 2 & ~HEAT_EXACT,
 		.fits = true,
 	};
 	__u64 charge;
 
+	if (weight.charge > weight.cold)
+		weight.cold = weight.charge;
 	if (!bytes->cost)
 		return weight;
 	weight.fits = bytes->cost * length <= bytes->burst;
@@ -69,12 +77,6 @@ static __always_inline struct weight weigh(const struct limit *limit, __u32 leng
 	if (charge > weight.charge)
 		weight.charge = charge;
 	return weight;
-}
-
-/* The debt up to which a source is cold, the packet in hand included. */
-static __always_inline __u64 cold_room(const struct weight *weight)
-{
-	return weight->burst / 2 > weight->charge ? weight->burst / 2 : weight->charge;
 }
 
 /* The debt up to which its cell alone lets a source pass. */
@@ -85,7 +87,7 @@ static __always_inline __u64 whole_room(const struct weight *weight)
 
 static __always_inline bool is_stale(__u32 mark, __u32 second)
 {
-	return ((second - mark) & ~MARK_INHERITED) > MARK_MAX_AGE;
+	return ((second + MARK_AHEAD - mark) & ~MARK_INHERITED) > MARK_MAX_AGE;
 }
 
 /* The debt that the time of a cell shows. A stranger takes over what leaves him half a burst at most. */
@@ -95,9 +97,9 @@ static __always_inline __u64 heat_debt(const struct heat *heat, __u64 tat)
 
 	if ((__s64)debt <= 0 || is_stale(heat->mark, heat->second))
 		return 0;
-	if (tat & HEAT_EXACT || heat->own || debt < cold_room(&heat->weight))
+	if (tat & HEAT_EXACT || heat->own || debt < heat->weight.cold)
 		return debt;
-	return cold_room(&heat->weight);
+	return heat->weight.cold;
 }
 
 static __always_inline struct heat_line *heat_line(const struct policy *policy, __u64 hash)
@@ -161,7 +163,7 @@ static __always_inline bool heat_fits(const struct heat *heat, __u64 room)
 
 static __always_inline bool is_cold(const struct heat *heat)
 {
-	return heat_fits(heat, cold_room(&heat->weight));
+	return heat_fits(heat, heat->weight.cold);
 }
 
 /* Makes the cell the source's, as of now: in one store, so that nobody sees half of it. */
@@ -193,6 +195,18 @@ static __always_inline void heat_read(struct heat *heat, const struct heat_cell 
 	heat->mark = cell->mark;
 	heat->tat = *(const volatile __u64 *)&cell->tat;
 	heat->debt = heat_debt(heat, heat->tat);
+}
+
+/* The debt to hand over to a bucket: as the clock may be late, more than the cell shows. */
+static __always_inline __u64 heat_owes(const struct heat *heat, __u64 tat)
+{
+	__u64 debt = heat_debt(heat, tat), late = tat + heat->slack - heat->now;
+
+	if (debt)
+		return debt + heat->slack;
+	if (tat & HEAT_EXACT || late > heat->slack || is_stale(heat->mark, heat->second))
+		return 0;
+	return late;
 }
 
 /* Looks a source up that is not known as exact: it has a cell, or takes the one that is left first. */
@@ -322,15 +336,17 @@ __noinline int heat_renew(struct heat_cell *cell, struct walk *walk, const struc
 }
 
 /*
- * Renews the hold after a packet, where it is shorter than what the bucket owes, or longer than any.
+ * Renews the hold after a packet, where it is shorter than what the bucket owes, or longer than any;
+ * or so old that nobody else believes it, though its time came round and looks like one to come.
  */
 static __always_inline void heat_hold(struct heat_cell *cell, struct walk *walk,
 				      const struct bucket *bucket, const struct limit *limit)
 {
 	__u64 now = now_of(walk), debt = owed(bucket, limit, now);
 	__u64 left = *(volatile __u64 *)&cell->tat - (now << HEAT_SHIFT);
+	__u32 second = tick_read() * tick_ns >> MARK_SHIFT;
 
-	if (left - hold(debt) / 2 > MAX_HOLD)
+	if (left - hold(debt) / 2 > MAX_HOLD || is_stale(cell->mark, second))
 		heat_renew(cell, walk, limit, debt);
 }
 

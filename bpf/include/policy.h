@@ -62,10 +62,11 @@ __noinline int match(const struct config *config, struct walk *walk,
 	return 0;
 }
 
-/* What the overflow setting of a policy says of a source that there is neither bucket nor cell for. */
-static __always_inline enum reason overflow_reason(const struct policy *policy)
+/* What becomes of a source that needs a bucket and has none. Where nothing is limited it passes. */
+static __always_inline enum overflow overflow_of(const struct policy *policy,
+						 const struct account *account)
 {
-	return policy->overflow == OVERFLOW_DROP ? REASON_UNTRACKED : REASON_UNDER_LIMIT;
+	return account->limit->heat_burst ? policy->overflow : OVERFLOW_PASS;
 }
 
 /*
@@ -76,13 +77,14 @@ static __always_inline enum outcome ask_cell(struct walk *walk, const struct pol
 					     struct counters *counters, struct account *account,
 					     struct receipt *receipt)
 {
-	__u64 room = cold_room(&counters->heat.weight);
+	__u64 room = counters->heat.weight.cold;
+	enum overflow overflow = overflow_of(policy, account);
 	enum outcome outcome;
 
 	if (account->place == PLACE_ESTIMATE) {
 		walk->untracked = true;
-		if (policy->overflow != OVERFLOW_ESTIMATE)
-			return policy->overflow == OVERFLOW_DROP ? OUTCOME_OVER : OUTCOME_TAKEN;
+		if (overflow != OVERFLOW_ESTIMATE)
+			return overflow == OVERFLOW_DROP ? OUTCOME_OVER : OUTCOME_TAKEN;
 		room = whole_room(&counters->heat.weight);
 	}
 	if (!receipt)
@@ -106,7 +108,8 @@ static __always_inline enum reason ask_bucket(struct walk *walk, const struct po
 
 	if (!bucket) {
 		walk->untracked = true;
-		return overflow_reason(policy);
+		return overflow_of(policy, account) == OVERFLOW_DROP ? REASON_UNTRACKED :
+								       REASON_UNDER_LIMIT;
 	}
 	now = now_of(walk);
 	if (bucket->fingerprint != account->limit->fingerprint &&

@@ -18,7 +18,7 @@ func TestMapEqualsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lab := lab.For(t)
 		lab.DeleteAll()
-		model := progtest.NewModel()
+		model := progtest.NewModel(progtest.Options{})
 		for range rapid.IntRange(1, 30).Draw(t, "changes") {
 			if rapid.IntRange(0, 5).Draw(t, "replace") == 0 {
 				replaceDrawn(t, lab, model)

@@ -58,13 +58,19 @@ func (c Counts) Packets() uint64 {
 // cpuCounts returns the counts of each CPU, by its number.
 func (l *Lab) cpuCounts() []Counts {
 	l.tb.Helper()
-	var raw []bpf.Counters
-	l.check(l.Map(bpf.MapCounters).Lookup(uint32(0), &raw))
+	raw := l.cpus()
 	cpus := make([]Counts, len(raw))
 	for i := range raw {
 		cpus[i] = countsOf(&raw[i])
 	}
 	return cpus
+}
+
+// cpus returns what the program keeps of each CPU, by its number.
+func (l *Lab) cpus() (raw []bpf.Counters) {
+	l.tb.Helper()
+	l.check(l.Map(bpf.MapCounters).Lookup(uint32(0), &raw))
+	return raw
 }
 
 func countsOf(raw *bpf.Counters) Counts {

@@ -19,7 +19,10 @@ import (
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/verifiedmap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/userspace/limit/heat"
 )
+
+const defaultSources = 4096
 
 // Start is what the clock of a new Lab shows, in ns: some 18 minutes after the boot.
 const Start uint64 = 1 << 40
@@ -59,6 +62,21 @@ func (o Options) credits() [bpf.CreditLen]heatmap.Credit {
 		return *o.Heat.Credits
 	}
 	return heatmap.Unlimited()
+}
+
+// tiers returns the same for the model.
+func (o Options) tiers() heat.Options {
+	credits := o.credits()
+	tiers := heat.Options{
+		Lines: o.heat().Memory / 64,
+		Tick:  Tick,
+		Cold:  heat.Credit(credits[bpf.CreditCold]),
+		Hot:   heat.Credit(credits[bpf.CreditHot]),
+	}
+	if o.Fixed {
+		tiers.Buckets = cmp.Or(o.Sources, defaultSources)
+	}
+	return tiers
 }
 
 // Tick is the kernel's tick of a Lab.
@@ -155,7 +173,7 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 	if !o.LongKeys {
 		bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], 64)
 	}
-	size(bpf.MapBuckets, o.Sources, 4096)
+	size(bpf.MapBuckets, o.Sources, defaultSources)
 	rulemap.SetSizes(spec.Maps, uint32(cmp.Or(o.Rules, 4096)))
 	size(bpf.MapEvents, o.EventBytes, 1<<16)
 	if err := heatmap.Configure(spec, o.heat(), o.credits()); err != nil {

@@ -12,11 +12,12 @@ import (
 	"github.com/headgate/headgate/maps/statmap"
 	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/userspace/limit"
+	"github.com/headgate/headgate/userspace/limit/heat"
 )
 
-// Model is the program's packet walk in plain Go, for one CPU and a bucket map with room for all.
-// It reads as the specification of who may pass: package limit decides about one bucket, and
-// Model about rules, policies and what is counted.
+// Model is the program's packet walk in plain Go, for one CPU and a bucket map that does not evict.
+// It reads as the specification of who may pass: package limit decides about one bucket, package heat
+// about who has one, and Model about rules, policies and what is counted.
 type Model struct {
 	Config   policymap.Config
 	Fallback *policymap.Config     // nil lets everything pass
@@ -24,9 +25,11 @@ type Model struct {
 	Verified map[netip.Addr]uint64 // the tick at which a source, cut to its prefix, is not any more
 
 	Counts   Counts
-	Policies map[string]statmap.Slot      // since the policy was made
-	Sources  map[SourceKey]statmap.Slot   // of buckets for one source
-	buckets  map[SourceKey]*limitedBucket // shared ones have the zero Addr
+	Policies map[string]statmap.Slot    // since the policy was made
+	Sources  map[SourceKey]statmap.Slot // of buckets for one source
+	Tiers    *heat.Tiers[SourceKey]
+	shared   map[uint16]*limitedBucket // by the policy's id
+	salt     wire.Salt
 }
 
 // SourceKey names a bucket.
@@ -41,15 +44,17 @@ type limitedBucket struct {
 	limit limit.Limit
 }
 
-// NewModel returns a model of a program that was just loaded.
-func NewModel() *Model {
+// NewModel returns a model of a Lab with these options in which nothing has happened yet.
+func NewModel(o Options) *Model {
 	return &Model{
 		Config:   policymap.NewConfig(),
 		Verified: make(map[netip.Addr]uint64),
 		Counts:   make(Counts),
 		Policies: make(map[string]statmap.Slot),
 		Sources:  make(map[SourceKey]statmap.Slot),
-		buckets:  make(map[SourceKey]*limitedBucket),
+		Tiers:    heat.New[SourceKey](o.tiers()),
+		shared:   make(map[uint16]*limitedBucket),
+		salt:     o.salt(),
 	}
 }
 

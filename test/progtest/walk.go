@@ -10,7 +10,9 @@ import (
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
+	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/userspace/limit"
+	"github.com/headgate/headgate/userspace/limit/heat"
 )
 
 // walk is the way of one packet.
@@ -20,6 +22,8 @@ type walk struct {
 	packet Packet
 	now    uint64
 	rule   rulemap.Rule // the zero Rule where none holds
+
+	untracked bool // a bucket that was needed could not be had
 }
 
 func (w *walk) outcome() Outcome {
@@ -82,38 +86,50 @@ func (w *walk) askPolicies() Outcome {
 	if len(enforced) > 0 {
 		outcome = w.enforce(enforced)
 	}
-	if outcome.Verdict != bpf.VerdictPass || len(dry) == 0 {
-		return outcome
+	if outcome.Verdict == bpf.VerdictPass && len(dry) > 0 {
+		outcome = w.watch(dry)
 	}
-	return w.watch(dry)
+	if outcome.Reason == bpf.ReasonUnderLimit && w.untracked {
+		outcome.Reason = bpf.ReasonUntracked
+	}
+	return outcome
 }
 
 // watch asks the policies in dry run; the first that would drop the packet gives the reason.
 func (w *walk) watch(policies []policymap.Policy) Outcome {
 	outcome := Outcome{bpf.VerdictPass, bpf.ReasonUnderLimit}
 	for _, p := range policies {
-		reason := w.take(p)
-		if reason == bpf.ReasonUnderLimit {
+		a := w.take(p)
+		if a.reason == bpf.ReasonUnderLimit {
 			continue
 		}
-		w.count(p, bpf.VerdictWouldDrop)
+		w.count(p, bpf.VerdictWouldDrop, a.exact)
 		if outcome.Verdict == bpf.VerdictPass {
-			outcome = Outcome{bpf.VerdictWouldDrop, reason}
+			outcome = Outcome{bpf.VerdictWouldDrop, a.reason}
 		}
 	}
 	return outcome
 }
 
+// enforce asks all before it charges any; of one alone it asks nothing first.
 func (w *walk) enforce(policies []policymap.Policy) Outcome {
+	ask := w.fits
+	if len(policies) == 1 {
+		ask = w.take
+	}
 	for _, p := range policies {
-		if reason := w.fits(p); reason != bpf.ReasonUnderLimit {
-			outcome := w.refusal(reason)
-			w.count(p, outcome.Verdict)
+		if a := ask(p); a.reason != bpf.ReasonUnderLimit {
+			outcome := w.refusal(a.reason)
+			w.count(p, outcome.Verdict, a.exact)
 			return outcome
 		}
 	}
-	for _, p := range policies {
-		w.take(p)
+	if len(policies) > 1 {
+		for _, p := range policies {
+			if a := w.take(p); a.reason != bpf.ReasonUnderLimit {
+				panic("model: a packet that fitted does not")
+			}
+		}
 	}
 	return Outcome{bpf.VerdictPass, bpf.ReasonUnderLimit}
 }
@@ -141,19 +157,35 @@ func (w *walk) verified() bool {
 	return w.Verified[w.source()] > w.now>>bpf.VerifiedTickShift
 }
 
-func (w *walk) fits(p policymap.Policy) bpf.Reason {
-	b := w.bucket(p)
-	return reasonOf(b.limit.Fits(b.Bucket, uint64(w.packet.Length), w.now))
+// answer is what one policy says: the reason to refuse the packet, or ReasonUnderLimit; and whether
+// that is counted for a bucket of the source.
+type answer struct {
+	reason bpf.Reason
+	exact  bool
+}
+
+// fits says what take would, and charges nothing.
+func (w *walk) fits(p policymap.Policy) answer {
+	if w.isShared(p) {
+		b := w.sharedBucket(p)
+		return answer{reason: reasonOf(b.limit.Fits(b.Bucket, uint64(w.packet.Length), w.now))}
+	}
+	return w.answer(w.open(p).Fits(heat.Overflow(p.Overflow)))
 }
 
 // take charges the packet where it fits, and counts it as passed.
-func (w *walk) take(p policymap.Policy) bpf.Reason {
-	b := w.bucket(p)
-	reason := reasonOf(b.limit.Take(&b.Bucket, uint64(w.packet.Length), w.now))
-	if reason == bpf.ReasonUnderLimit {
-		w.count(p, bpf.VerdictPass)
+func (w *walk) take(p policymap.Policy) answer {
+	var a answer
+	if w.isShared(p) {
+		b := w.sharedBucket(p)
+		a.reason = reasonOf(b.limit.Take(&b.Bucket, uint64(w.packet.Length), w.now))
+	} else {
+		a = w.answer(w.open(p).Take(heat.Overflow(p.Overflow)))
 	}
-	return reason
+	if a.reason == bpf.ReasonUnderLimit {
+		w.count(p, bpf.VerdictPass, a.exact)
+	}
+	return a
 }
 
 func reasonOf(r limit.Refusal) bpf.Reason {
@@ -166,8 +198,41 @@ func reasonOf(r limit.Refusal) bpf.Reason {
 	return bpf.ReasonUnderLimit
 }
 
-// bucket returns the bucket that a policy charges, under the limit that holds for this source.
-func (w *walk) bucket(p policymap.Policy) *limitedBucket {
+// answer translates what the tiers say, and notes down that the packet was decided without a bucket.
+func (w *walk) answer(a heat.Answer) answer {
+	w.untracked = w.untracked || a.Untracked && a.Passes
+	if !a.Passes && a.Untracked {
+		return answer{reason: bpf.ReasonUntracked}
+	}
+	return answer{reasonOf(a.Refusal), a.Exact}
+}
+
+// open finds the place where a policy charges the source.
+func (w *walk) open(p policymap.Policy) *heat.Account[SourceKey] {
+	source := wire.Source(w.source())
+	return w.Tiers.Open(heat.Source[SourceKey]{
+		Key:      SourceKey{w.source(), p.ID()},
+		Hash:     wire.Hash(&w.salt, source.Policy|uint32(p.ID()), source.Addr),
+		Region:   p.Slot(),
+		Verified: w.verified,
+	}, w.limit(p), uint64(w.packet.Length), w.now)
+}
+
+// sharedBucket returns the one bucket of a policy.
+func (w *walk) sharedBucket(p policymap.Policy) *limitedBucket {
+	compiled := w.limit(p)
+	b, ok := w.shared[p.ID()]
+	if !ok {
+		b = &limitedBucket{compiled.Fresh(w.now), compiled}
+		w.shared[p.ID()] = b
+	}
+	compiled.Adopt(&b.Bucket, b.limit, w.now)
+	b.limit = compiled
+	return b
+}
+
+// limit returns the limit that a policy sets for this source.
+func (w *walk) limit(p policymap.Policy) limit.Limit {
 	own := p.Limit
 	if w.ruled(p) {
 		own = w.rule.Limit
@@ -176,14 +241,7 @@ func (w *walk) bucket(p policymap.Policy) *limitedBucket {
 	if err != nil {
 		panic("model: a limit that no map would take: " + err.Error())
 	}
-	b, ok := w.buckets[w.key(p)]
-	if !ok {
-		b = &limitedBucket{compiled.Fresh(w.now), compiled}
-		w.buckets[w.key(p)] = b
-	}
-	compiled.Adopt(&b.Bucket, b.limit, w.now)
-	b.limit = compiled
-	return b
+	return compiled
 }
 
 // ruled says that a rule sets the limit of this policy for the source.
@@ -191,14 +249,9 @@ func (w *walk) ruled(p policymap.Policy) bool {
 	return w.rule.Action == rulemap.Limit && w.rule.PolicyID == p.ID()
 }
 
-// key names the bucket that a policy charges. A source with a limit of its own has a bucket of
-// its own also where the others share one.
-func (w *walk) key(p policymap.Policy) SourceKey {
-	if p.Key == policymap.Shared && !w.ruled(p) {
-		return SourceKey{PolicyID: p.ID()}
-	}
-	return SourceKey{w.source(), p.ID()}
-}
+// isShared says that a policy charges a bucket that is not the source's. A source with a limit of its
+// own has a bucket of its own also where the others share one.
+func (w *walk) isShared(p policymap.Policy) bool { return p.Key == policymap.Shared && !w.ruled(p) }
 
 // linkLocal has all valid link-local addresses (RFC 4291, 2.5.6); the rest of fe80::/10 is unused.
 var linkLocal = netip.MustParsePrefix("fe80::/64")
@@ -216,9 +269,10 @@ func (w *walk) source() netip.Addr {
 }
 
 // count counts the packet for a policy, and for its source where that has a bucket.
-func (w *walk) count(p policymap.Policy, v bpf.Verdict) {
+func (w *walk) count(p policymap.Policy, v bpf.Verdict, exact bool) {
 	w.Policies[p.Name] = counted(w.Policies[p.Name], v, uint64(w.packet.Length))
-	if key := w.key(p); key.Addr.IsValid() {
+	if exact {
+		key := SourceKey{w.source(), p.ID()}
 		w.Sources[key] = counted(w.Sources[key], v, uint64(w.packet.Length))
 	}
 }
