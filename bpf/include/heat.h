@@ -12,7 +12,9 @@
  * the least, and with it that time: so whoever lost a cell that still owed something finds none in
  * the line that owes less, and nobody ever owes less than he did. This is the replacement of
  * A. Metwally et al., "Efficient computation of frequent and top-k elements in data streams" (2005),
- * with times in the place of counts. What a stranger inherits is at most half a burst.
+ * with times in the place of counts. What a stranger inherits is at most half a burst. One case is
+ * left out: where all cells of a line are exact, who takes one is taken for new, and so may a cold
+ * source be that lost its own there.
  *
  * Times are in ticks of 2^-HEAT_SHIFT ns, for all limits alike, and taken modulo 2^64. That the
  * lowest bit is free makes it the flag of an exact source: one compare-and-swap changes both.
@@ -217,7 +219,7 @@ static __always_inline struct heat_cell *heat_open(struct heat *heat, struct wal
 {
 	struct heat_cell *cell = own;
 
-	heat->own = own;
+	heat->own = opaque(own != NULL); /* or the compiler would calculate with the pointer */
 	heat->tag = hash;
 	heat->weight = weigh(limit, walk->packet.length);
 	heat_clock(heat, walk);

@@ -48,7 +48,7 @@ const hotPerSecond = 20_000
 // but no more than the heat table can keep in mind, and in ten minutes all.
 func (s Settings) Credits() [bpf.CreditLen]Credit {
 	cpus := uint64(max(s.CPUs, 1))
-	saved := max(min(uint64(s.Buckets)/8, lines(s.Memory)/2)/cpus, 1)
+	saved := max(min(uint64(s.Buckets)/8, lines(s.Memory)/4)/cpus, 1)
 	cost := 10 * time.Minute / time.Duration(max(uint64(s.Buckets)/cpus, 1))
 	const hot = time.Second / hotPerSecond
 	return [bpf.CreditLen]Credit{
