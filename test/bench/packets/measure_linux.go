@@ -150,6 +150,7 @@ func verdicts(cases []report.Case, load time.Duration) []report.Verdict {
 		verdicts = append(verdicts,
 			report.AtMost(name, report.Net(cases, name), bound, "noop + 2*(clock-noop)", "ns"))
 	}
+	verdicts = append(verdicts, floodVerdict(cases))
 	verdicts = append(verdicts, listVerdicts(cases)...)
 	return append(verdicts, report.AtMost("loading with a bucket map of 1 M entries",
 		load.Seconds(), loadBound.Seconds(), "target", "s"))

@@ -13,6 +13,7 @@ import (
 const (
 	hotUnder = "one source, under its limit"
 	hotOver  = "one source, over its limit"
+	spoofed  = "a new source per packet, 1,000 pps each"
 )
 
 // subject says how to set a limiter up, what to send it, and what it has to make of that.
@@ -74,11 +75,11 @@ func manySources() []subject {
 		million = append(million, subject{name: withRules("1 M sources", n), reason: bpf.ReasonUnderLimit,
 			setup: setup{onePolicy(fast()), rules, manyBuckets}, sources: many})
 	}
-	flood := subject{name: "a new source per packet, map of 1 M", reason: bpf.ReasonUnderLimit,
+	fine := subject{name: "a new source per packet, by the exact clock", reason: bpf.ReasonUnderLimit,
 		setup: setup{onePolicy(fast()), nil, manyBuckets}, sources: all}
-	spoofed := subject{name: "a new source per packet, 1,000 pps each", reason: bpf.ReasonUnderLimit,
+	flood := subject{name: spoofed, reason: bpf.ReasonUnderLimit,
 		setup: setup{onePolicy(usual()), nil, manyBuckets}, sources: all}
-	return slices.Concat(some256, million, []subject{flood, spoofed})
+	return slices.Concat(some256, million, []subject{fine, flood})
 }
 
 func policies() []subject {
