@@ -155,3 +155,10 @@ func verdicts(cases []report.Case, load time.Duration) []report.Verdict {
 	return append(verdicts, report.AtMost("loading with a bucket map of 1 M entries",
 		load.Seconds(), loadBound.Seconds(), "target", "s"))
 }
+
+// floodVerdict says whether a flood from made-up addresses costs about as much as one from a single
+// source.
+func floodVerdict(cases []report.Case) report.Verdict {
+	const most = 1.3
+	return report.AtMost(spoofed, report.Net(cases, spoofed), most*report.Net(cases, hotOver), "1.3 * one source, over", "ns")
+}
