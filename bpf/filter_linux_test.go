@@ -167,7 +167,7 @@ func aimed(t *testing.T, lab *progtest.Lab, n int) (crowd, odd []netip.Addr) {
 func TestBlocksBeyondALine(t *testing.T) {
 	lab := newLab(t)
 	crowd, odd := aimed(t, lab, 60)
-	sources := append(crowd[:50:50], odd...)
+	sources := slices.Concat(crowd[:50], odd)
 	var rules []rulemap.Rule
 	for _, a := range sources {
 		rules = append(rules, progtest.Block(a.String()+"/32"))

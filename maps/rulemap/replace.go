@@ -41,14 +41,14 @@ func (m *Map) Replace(origin Origin, rules iter.Seq[Rule], progress func(done in
 // Undo makes all prefixes what they were before. Nobody else may have changed any since.
 func (r *Replaced) Undo() error {
 	m := r.m
-	// For a moment there may be what is to come back beside what is to go.
-	added := func(g *bpf.Global) error {
-		g.Rules4 += uint64(r.Removed)
-		g.Rules6 += uint64(r.Removed)
-		return nil
-	}
 	return m.changing(func() error {
-		if err := m.count(added); err != nil {
+		// For a moment there may be what is to come back beside what is to go.
+		err := m.count(func(g *bpf.Global) error {
+			g.Rules4 += uint64(r.Removed)
+			g.Rules6 += uint64(r.Removed)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 		stay, leave := r.all.order()
