@@ -37,7 +37,7 @@ static __always_inline __u64 now_of(struct walk *walk)
 /* Ticks of the kernel since the boot. Reading them costs next to nothing. */
 static __always_inline __u64 tick_read(void)
 {
-	return clock_frozen ? clock_now / tick_ns : bpf_jiffies64() - tick_first;
+	return (clock_frozen ? clock_now / tick_ns : bpf_jiffies64()) - tick_first;
 }
 
 #endif

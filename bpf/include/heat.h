@@ -344,11 +344,13 @@ __noinline int heat_renew(struct heat_cell *cell, struct walk *walk, const struc
 static __always_inline void heat_hold(struct heat_cell *cell, struct walk *walk,
 				      const struct bucket *bucket, const struct limit *limit)
 {
-	__u64 now = now_of(walk), debt = owed(bucket, limit, now);
-	__u64 left = *(volatile __u64 *)&cell->tat - (now << HEAT_SHIFT);
-	__u32 second = tick_read() * tick_ns >> MARK_SHIFT;
+	struct heat heat = {.weight = {.burst = limit->heat_burst, .charge = 1}};
+	__u64 debt = owed(bucket, limit, now_of(walk)), left;
 
-	if (left - hold(debt) / 2 > MAX_HOLD || is_stale(cell->mark, second))
+	/* By the clock of the cell: the other one is ahead by all the time that the machine slept. */
+	heat_clock(&heat, walk);
+	left = *(volatile __u64 *)&cell->tat - heat.now;
+	if (left - hold(debt) / 2 > MAX_HOLD || is_stale(cell->mark, heat.second))
 		heat_renew(cell, walk, limit, debt);
 }
 

@@ -51,6 +51,7 @@ type Heat struct {
 	Lines   uint64 // 0 means 4096
 	Credits *[bpf.CreditLen]heatmap.Credit
 	Collide bool // all sources have the same tag and share the cells of one line
+	Late    int  // by how many of its ticks the kernel is behind the clock, as after a sleep; not for comparisons with the model
 }
 
 func (o Options) heat() heatmap.Settings {
@@ -177,6 +178,9 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 	rulemap.SetSizes(spec.Maps, uint32(cmp.Or(o.Rules, 4096)))
 	size(bpf.MapEvents, o.EventBytes, 1<<16)
 	if err := heatmap.Configure(spec, o.heat(), o.credits()); err != nil {
+		tb.Fatal(err)
+	}
+	if err := spec.Variables[bpf.VarTickFirst].Set(uint64(o.Heat.Late)); err != nil {
 		tb.Fatal(err)
 	}
 	if o.Fixed {

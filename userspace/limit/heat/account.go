@@ -200,10 +200,8 @@ func (a *Account[K]) renew() {
 		return
 	}
 	debt := a.bucket.owed(a.now)
-	left := a.cell.Time - a.now<<Shift
-	second := uint32(a.late(a.now) >> markShift)
-	if left-a.hold(debt)/2 > maxHold || (clock{second: second}).stale(a.cell.Mark) {
-		c := a.clock(weight{burst: smallerBurst(a.limit), charge: 1}, a.now)
+	c := a.clock(weight{burst: smallerBurst(a.limit), charge: 1}, a.now)
+	if left := a.cell.Time - c.now; left-a.hold(debt)/2 > maxHold || c.stale(a.cell.Mark) {
 		a.holdUntil(c, debt, a.cell.Tag)
 	}
 }
