@@ -118,12 +118,22 @@ func (w *whole) checkHandDown() {
 
 // checkVerified warns of policies for unverified sources where no request makes one verified.
 func (w *whole) checkVerified() {
-	if w.Kernel == nil || w.Kernel.VerifiedFor > 0 && (w.says("listen") || w.says("auth")) {
+	if w.Kernel == nil {
+		return
+	}
+	var remedies []string
+	if !w.says("listen") && !w.says("auth") {
+		remedies = append(remedies, "add listen or auth")
+	}
+	if w.Kernel.VerifiedFor == 0 {
+		remedies = append(remedies, "leave out verified_for: 0s")
+	}
+	if len(remedies) == 0 {
 		return
 	}
 	for _, p := range w.Kernel.Policies {
 		if p.Unverified {
-			w.root.field("kernel").warn("policy %s is for all sources but those with a limit in rules, as no request makes one verified; add listen or auth, and leave out verified_for: 0s", p.Name)
+			w.root.field("kernel").warn("policy %s is for all sources but those with a limit in rules, as no request makes one verified; %s", p.Name, strings.Join(remedies, ", and "))
 			return
 		}
 	}
