@@ -47,6 +47,10 @@ type (
 	Rate = kernelRate
 	// Rule is what is said of one prefix.
 	Rule = kernelRule
+	// RuleLadder is the prefix lengths of one family's rules.
+	RuleLadder = kernelRuleLadder
+	// RuleLine is a line of the filter before the rules, or of blocks.
+	RuleLine = kernelRuleLine
 	// VerifiedLine is a line of the table of verified sources.
 	VerifiedLine = kernelVerifiedLine
 )
@@ -134,6 +138,21 @@ const (
 	PolicyIDBits   = 16
 	BucketKeyShort = 12 // bytes
 
+	Generations = 2
+	MaxSteps    = 129
+	Ladder4     = 0
+	Ladder6     = 1
+	MaxSteps4   = 33
+
+	StepLengthShift = 32
+	StepLineShift   = 40
+	StepSet         = 1 << 48
+	RegionBits      = 22
+	RegionLineBits  = 13
+	BlockFree       = 0
+	BlockOthers     = 0xffff
+	MinBlockBits    = 16
+
 	PolicyShared = 1 << 0
 	PolicyProto  = 1 << 1
 	PolicyPorts  = 1 << 2
@@ -165,6 +184,11 @@ const (
 	MapHeat          = kernelMapHeatLines
 	MapLosses        = kernelMapLosses
 	MapLossNumbers   = kernelMapLossNumbers
+	MapRuleBlocks4   = kernelMapRuleBlocks4
+	MapRuleFilter4   = kernelMapRuleFilter4
+	MapRuleFilter6   = kernelMapRuleFilter6
+	MapRuleLadders   = kernelMapRuleLadders
+	MapRuleRegions4  = kernelMapRuleRegions4
 	MapRules4        = kernelMapRules4
 	MapRules6        = kernelMapRules6
 	MapSharedBuckets = kernelMapSharedBuckets
@@ -199,7 +223,8 @@ const (
 func PinnedMaps() []string {
 	return []string{
 		MapBuckets, MapConfigs, MapCounters, MapEvents, MapGlobals, MapHeat, MapLosses,
-		MapLossNumbers, MapRules4, MapRules6, MapSharedBuckets, MapVerified,
+		MapLossNumbers, MapRuleBlocks4, MapRuleFilter4, MapRuleFilter6, MapRuleLadders, MapRuleRegions4,
+		MapRules4, MapRules6, MapSharedBuckets, MapVerified,
 	}
 }
 

@@ -63,17 +63,18 @@ type kernelCounter struct {
 }
 
 type kernelCounters struct {
-	_          structs.HostLayout
-	Total      [3][11]kernelCounter
-	Policies   [8][3]kernelCounter
-	NextEvent  uint64
-	Suppressed uint64
-	NextInsert uint64
-	Credit     [2]uint64
-	Cold       uint64
-	Inserts    uint64
-	Deferred   uint64
-	Receipts   [8]struct {
+	_             structs.HostLayout
+	Total         [3][11]kernelCounter
+	Policies      [8][3]kernelCounter
+	NextEvent     uint64
+	NextEventTick uint64
+	Suppressed    uint64
+	NextInsert    uint64
+	Credit        [2]uint64
+	Cold          uint64
+	Inserts       uint64
+	Deferred      uint64
+	Receipts      [8]struct {
 		_     structs.HostLayout
 		Tat   [2]uint64
 		Place uint64
@@ -93,7 +94,6 @@ type kernelCounters struct {
 			Charge uint64
 			Burst  uint64
 			Cold   uint64
-			Most   uint64
 			Fits   bool
 			_      [7]byte
 		}
@@ -161,6 +161,8 @@ type kernelGlobal struct {
 	_      structs.HostLayout
 	Rules4 uint64
 	Rules6 uint64
+	Stale4 uint64
+	Stale6 uint64
 	Build  [32]uint8
 	Salt   [8]uint64
 }
@@ -255,14 +257,28 @@ const (
 )
 
 type kernelRule struct {
-	_         structs.HostLayout
-	Until     [4]uint64
-	Limit     kernelLimit
-	Rate      [2]kernelRate
-	PolicyId  uint16
-	PrefixLen uint8
-	Origin    [4]uint8
-	Pad       uint8
+	_        structs.HostLayout
+	Until    [4]uint64
+	Limit    kernelLimit
+	Rate     [2]kernelRate
+	PolicyId uint16
+	Origin   [4]uint8
+	Pad      [2]uint8
+}
+
+type kernelRuleLadder struct {
+	_          structs.HostLayout
+	Generation uint32
+	FilterBits uint32
+	BlockBits  uint32
+	Pad        uint32
+	Steps      [2][130]uint64
+	Masks      [256][4]uint32
+}
+
+type kernelRuleLine struct {
+	_     structs.HostLayout
+	Words [8]uint64
 }
 
 type kernelVerdict uint32
@@ -291,6 +307,11 @@ const (
 	kernelMapHeatLines          = "heat_lines"
 	kernelMapLossNumbers        = "loss_numbers"
 	kernelMapLosses             = "losses"
+	kernelMapRuleBlocks4        = "rule_blocks4"
+	kernelMapRuleFilter4        = "rule_filter4"
+	kernelMapRuleFilter6        = "rule_filter6"
+	kernelMapRuleLadders        = "rule_ladders"
+	kernelMapRuleRegions4       = "rule_regions4"
 	kernelMapRules4             = "rules4"
 	kernelMapRules6             = "rules6"
 	kernelMapSharedBuckets      = "shared_buckets"
@@ -374,6 +395,11 @@ type kernelMapSpecs struct {
 	HeatLines     *ebpf.MapSpec `ebpf:"heat_lines"`
 	LossNumbers   *ebpf.MapSpec `ebpf:"loss_numbers"`
 	Losses        *ebpf.MapSpec `ebpf:"losses"`
+	RuleBlocks4   *ebpf.MapSpec `ebpf:"rule_blocks4"`
+	RuleFilter4   *ebpf.MapSpec `ebpf:"rule_filter4"`
+	RuleFilter6   *ebpf.MapSpec `ebpf:"rule_filter6"`
+	RuleLadders   *ebpf.MapSpec `ebpf:"rule_ladders"`
+	RuleRegions4  *ebpf.MapSpec `ebpf:"rule_regions4"`
 	Rules4        *ebpf.MapSpec `ebpf:"rules4"`
 	Rules6        *ebpf.MapSpec `ebpf:"rules6"`
 	SharedBuckets *ebpf.MapSpec `ebpf:"shared_buckets"`
@@ -431,6 +457,11 @@ type kernelMaps struct {
 	HeatLines     *ebpf.Map `ebpf:"heat_lines"`
 	LossNumbers   *ebpf.Map `ebpf:"loss_numbers"`
 	Losses        *ebpf.Map `ebpf:"losses"`
+	RuleBlocks4   *ebpf.Map `ebpf:"rule_blocks4"`
+	RuleFilter4   *ebpf.Map `ebpf:"rule_filter4"`
+	RuleFilter6   *ebpf.Map `ebpf:"rule_filter6"`
+	RuleLadders   *ebpf.Map `ebpf:"rule_ladders"`
+	RuleRegions4  *ebpf.Map `ebpf:"rule_regions4"`
 	Rules4        *ebpf.Map `ebpf:"rules4"`
 	Rules6        *ebpf.Map `ebpf:"rules6"`
 	SharedBuckets *ebpf.Map `ebpf:"shared_buckets"`
@@ -447,6 +478,11 @@ func (m *kernelMaps) Close() error {
 		m.HeatLines,
 		m.LossNumbers,
 		m.Losses,
+		m.RuleBlocks4,
+		m.RuleFilter4,
+		m.RuleFilter6,
+		m.RuleLadders,
+		m.RuleRegions4,
 		m.Rules4,
 		m.Rules6,
 		m.SharedBuckets,

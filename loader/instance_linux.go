@@ -15,6 +15,7 @@ import (
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/bucketmap"
+	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
@@ -136,13 +137,16 @@ func (i *Instance) Policies() *policymap.Map {
 
 // Rules returns the rules.
 func (i *Instance) Rules() *rulemap.Map {
-	return rulemap.New(i.maps[bpf.MapRules4], i.maps[bpf.MapRules6], i.maps[bpf.MapGlobals], wire.BootTime)
+	return rulemap.New(i.maps, wire.BootTime)
 }
 
 // Buckets returns the sources.
 func (i *Instance) Buckets() *bucketmap.Map {
 	return bucketmap.New(i.maps[bpf.MapBuckets], i.maps[bpf.MapSharedBuckets], i.maps[bpf.MapLosses])
 }
+
+// Heat returns the table in front of the buckets.
+func (i *Instance) Heat() *heatmap.Map { return heatmap.New(i.maps[bpf.MapHeat]) }
 
 // Verified returns the verified sources, which are open as long as i is. It takes no lock to change them.
 func (i *Instance) Verified() *verifiedmap.Map { return i.verified }

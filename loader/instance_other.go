@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/eventmap"
+	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/statmap"
@@ -58,6 +59,9 @@ func (*Instance) Rules() *rulemap.Map { return nil }
 
 // Buckets returns nil.
 func (*Instance) Buckets() *bucketmap.Map { return nil }
+
+// Heat returns nil.
+func (*Instance) Heat() *heatmap.Map { return nil }
 
 // Verified returns nil.
 func (*Instance) Verified() *verifiedmap.Map { return nil }

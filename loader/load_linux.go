@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/maps/bucketmap"
 	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/wire"
 )
 
@@ -92,16 +93,15 @@ func newCollection(o Options, maps map[string]*ebpf.Map, salt wire.Salt) (*ebpf.
 	if maps == nil {
 		bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], o.IPv6Prefix)
 		spec.Maps[bpf.MapBuckets].MaxEntries = sources(o)
-		spec.Maps[bpf.MapRules4].MaxEntries = o.MaxRules
-		spec.Maps[bpf.MapRules6].MaxEntries = o.MaxRules
+		rulemap.SetSizes(spec.Maps, o.MaxRules)
 	}
 	if err := setHeat(spec, o, maps[bpf.MapHeat]); err != nil {
 		return nil, err
 	}
 	coll, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: maps})
 	if maps == nil && outOfMemory(err) {
-		return nil, fmt.Errorf("no memory for --max-sources %d and --max-rules %d, use smaller ones: %w",
-			spec.Maps[bpf.MapBuckets].MaxEntries, o.MaxRules, err)
+		return nil, fmt.Errorf("no memory for --max-sources %d, --max-rules %d and --heat-memory %d, use smaller ones: %w",
+			spec.Maps[bpf.MapBuckets].MaxEntries, o.MaxRules, o.HeatMemory, err)
 	}
 	if err != nil {
 		return nil, loadError(err)
@@ -119,12 +119,24 @@ func setHeat(spec *ebpf.CollectionSpec, o Options, table *ebpf.Map) error {
 	if err != nil {
 		return fmt.Errorf("count the CPUs: %w", err)
 	}
-	memory := o.HeatMemory
+	var memory uint64
 	if table != nil {
 		memory = heatmap.New(table).Memory()
+	} else {
+		memory = heatMemory(o)
 	}
 	settings := heatmap.Settings{Memory: memory, Buckets: spec.Maps[bpf.MapBuckets].MaxEntries, CPUs: cpus, Tick: tick}
 	return heatmap.Configure(spec, settings, settings.Credits())
+}
+
+// heatMemory returns the size of the heat table, which is rounded where there is none of that size.
+func heatMemory(o Options) uint64 {
+	memory := heatmap.Rounded(o.HeatMemory)
+	if memory != o.HeatMemory {
+		o.Notice(fmt.Sprintf("rounded --heat-memory from %d to %d bytes: the table has a power of two of lines",
+			o.HeatMemory, memory))
+	}
+	return memory
 }
 
 // sources returns the size of the bucket map, which is raised where it would be useless.

@@ -91,7 +91,8 @@ type Options struct {
 	// that exists keeps its own.
 	MaxSources, MaxRules uint32
 
-	// HeatMemory is the size of a new instance's heat table in bytes, heatmap.DefaultMemory where 0.
+	// HeatMemory is the size of a new instance's heat table in bytes, heatmap.DefaultMemory where 0. It is
+	// rounded down to one that there is. An instance that exists keeps its own.
 	HeatMemory uint64
 
 	// IPv6Prefix is the longest prefix that a new instance has to tell IPv6 sources apart by.

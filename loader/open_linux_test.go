@@ -22,6 +22,7 @@ func TestBroken(t *testing.T) {
 		want    string
 	}{
 		{"no map", bpf.MapBuckets, nil, "the map buckets is missing"},
+		{"no map of an older build", bpf.MapHeat, nil, "the map heat_lines is missing"},
 		{"a program for a map", bpf.MapBuckets, pinProgram, "open the map buckets"},
 		{"no program", bpf.Program, nil, "the program xdp_ratelimit is missing"},
 		{"a map for a program", bpf.Program, pinMap, "open the program xdp_ratelimit"},

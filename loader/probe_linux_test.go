@@ -83,7 +83,7 @@ func TestOutOfMemory(t *testing.T) {
 		o := small(t)
 		o.MaxSources, o.MaxRules = n, 7
 		_, _, err := Create(o)
-		want := fmt.Sprintf("no memory for --max-sources %d and --max-rules 7, use smaller ones", n)
+		want := fmt.Sprintf("no memory for --max-sources %d, --max-rules 7 and --heat-memory 1048576, use smaller ones", n)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

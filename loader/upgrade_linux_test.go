@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
@@ -59,13 +60,23 @@ func upgrade(i *Instance, end *netlab.End) error {
 	return end.Namespace.Do(i.Upgrade)
 }
 
-// saltOf returns the salt that userspace hashes with, and the one that the program does.
-func saltOf(t *testing.T, i *Instance) (userspace, program wire.Salt) {
+// constant reads a constant of the program that an instance has.
+func constant(t *testing.T, i *Instance, name string, value any) {
 	t.Helper()
-	g, err := readGlobal(i.maps[bpf.MapGlobals])
+	spec, err := bpf.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := constants(t, i)
+	v := spec.Variables[name]
+	if _, err := binary.Decode(all[v.Offset:][:v.Size()], binary.NativeEndian, value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// constants returns all of them, as they lie in memory.
+func constants(t *testing.T, i *Instance) []byte {
+	t.Helper()
 	info, err := i.programs[bpf.Program].Info()
 	if err != nil {
 		t.Fatal(err)
@@ -77,29 +88,28 @@ func saltOf(t *testing.T, i *Instance) (userspace, program wire.Salt) {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		if info, err := m.Info(); err == nil && info.Name == ".rodata" {
-			return g.Salt, rodataSalt(t, m)
+		if info, err := m.Info(); err != nil || info.Name != ".rodata" {
+			continue
 		}
+		value, err := m.LookupBytes(uint32(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
 	}
 	t.Fatal("the program has no constants")
-	return g.Salt, program
+	return nil
 }
 
-func rodataSalt(t *testing.T, m *ebpf.Map) (salt wire.Salt) {
+// saltOf returns the salt that userspace hashes with, and the one that the program does.
+func saltOf(t *testing.T, i *Instance) (userspace, program wire.Salt) {
 	t.Helper()
-	spec, err := bpf.Load()
+	g, err := readGlobal(i.maps[bpf.MapGlobals])
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := m.LookupBytes(uint32(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := spec.Variables[bpf.VarHashSalt]
-	if _, err := binary.Decode(value[v.Offset:][:v.Size()], binary.NativeEndian, &salt); err != nil {
-		t.Fatal(err)
-	}
-	return salt
+	constant(t, i, bpf.VarHashSalt, &program)
+	return g.Salt, program
 }
 
 // Each instance has a secret of its own, which its program and all processes share, also after an upgrade.
@@ -117,6 +127,41 @@ func TestSalt(t *testing.T) {
 	}
 	if after, program := saltOf(t, first); after != userspace || program != userspace {
 		t.Errorf("salt %x in userspace, %x in the program after an upgrade, want %x", after, program, userspace)
+	}
+}
+
+// A new instance has the heat table that is asked for, rounded down to one that there is; one that exists keeps its own,
+// also when it is opened with another size or upgraded, and its program knows how large that is.
+func TestHeatMemory(t *testing.T) {
+	o := small(t)
+	o.HeatMemory = 300 << 10
+	var notices []string
+	o.Notice = func(s string) { notices = append(notices, s) }
+	i := create(t, o)
+	wantHeat(t, i, 256<<10)
+	if len(notices) != 1 || !strings.Contains(notices[0], "rounded --heat-memory from 307200 to 262144 bytes") {
+		t.Errorf("notices %q", notices)
+	}
+	i.Close()
+	o.HeatMemory = 1 << 20
+	i = create(t, o)
+	wantHeat(t, i, 256<<10)
+	if err := i.Upgrade(); err != nil {
+		t.Fatal(err)
+	}
+	wantHeat(t, i, 256<<10)
+	wantHeat(t, create(t, small(t)), heatmap.DefaultMemory)
+	if len(notices) != 1 {
+		t.Errorf("notices %q", notices)
+	}
+}
+
+func wantHeat(t *testing.T, i *Instance, bytes uint64) {
+	t.Helper()
+	var mask uint32
+	constant(t, i, bpf.VarHeatMask, &mask)
+	if got := i.Heat().Memory(); got != bytes || uint64(mask+1)*64 != bytes || uint64(i.Heat().Cells())*16 != bytes {
+		t.Errorf("a heat table of %d bytes, of %d lines to the program, want %d bytes", got, mask+1, bytes)
 	}
 }
 

@@ -158,7 +158,7 @@ struct config {
 #define CONFIG_FALLBACK 1
 #define CONFIG_LEN      2
 
-/* Keys of the rule tries: an address prefix in the format that the kernel's LPM trie wants. */
+/* Keys of the rules: an address prefix, of which the bits beyond len are 0. */
 struct prefix4 {
 	__u32 len;
 	__be32 addr;
@@ -186,18 +186,70 @@ struct rule {
 	struct limit limit; /* takes the place of the limit of policy_id */
 	struct rate rate[DIMENSION_LEN];
 	__u16 policy_id;
-	__u8 prefix_len;
 	__u8 origin[ACTION_LEN];
-	__u8 _pad;
+	__u8 _pad[2];
 };
 
 /*
- * One for all CPUs, which only userspace writes. The counts say how many rules there may be in a
- * trie, never too few: 0 spares the look-up.
+ * What the program finds rules by, which only userspace writes; filter.h says how. A ladder is of
+ * one family. Its steps are the lengths of which there may be rules, from the longest down, and
+ * after the last one 0. There are two generations of the steps and of the filter, so that one is in
+ * use while the other is made anew.
+ *
+ * A step is one word: the mask of IPv4 addresses, the length, that of the prefix that chooses the
+ * line of the filter, and STEP_SET.
+ */
+#define GENERATIONS 2 /* a power of two */
+#define MAX_STEPS   129 /* IPv6 prefixes have 0 to 128 bits, */
+#define MAX_STEPS4  33 /* and those of IPv4 0 to 32 */
+
+#define LADDER4 0 /* indices of rule_ladders */
+#define LADDER6 1
+
+#define STEP_LENGTH_SHIFT 32
+#define STEP_LINE_SHIFT   40
+#define STEP_SET          (1ULL << 48)
+
+struct rule_ladder {
+	__u32 generation;
+	__u32 filter_bits; /* of the number of a line in one generation of the filter */
+	__u32 block_bits; /* of the number of a line in one half of the blocks, IPv4 only */
+	__u32 _pad;
+	__u64 steps[GENERATIONS][MAX_STEPS + 1];
+	__be32 masks[256]
+		    [4]; /* by length: any byte is an index, which spares the program a check */
+};
+
+/* A line of the filter, or of blocks: the CPU reads no less from memory. */
+struct rule_line {
+	__u64 words[8];
+};
+
+/*
+ * Regions are the IPv4 networks of REGION_BITS, each a bit: whether there may be a rule of a network
+ * in it, or of one that it is in.
+ */
+#define REGION_BITS      22
+#define REGION_LINE_BITS 13 /* the bits of a region's number above those of its bit in a line */
+
+/*
+ * Blocks are IPv4 prefixes that are blocked for good, and nothing else is said of them: single
+ * addresses in the first half of the lines, networks in the second. A line has 31 slots of 16 bits,
+ * and a last one that says whether there may be other rules of prefixes that belong here.
+ */
+#define BLOCK_FREE     0
+#define BLOCK_OTHERS   0xffff
+#define MIN_BLOCK_BITS 16 /* a slot has room for the other bits of an address */
+
+/*
+ * One for all CPUs, which only userspace writes. The counts say how many prefixes of a family
+ * there may be rules of, never too few: 0 spares the look-up.
  */
 struct global {
 	__u64 rules4;
 	__u64 rules6;
+	__u64 stale4; /* prefixes that were removed and are in the filter still */
+	__u64 stale6;
 	__u8 build[32]; /* SHA-256 of the object that is loaded */
 	__u64 salt[SALT_LEN]; /* secret, drawn at load; seeds every hash of addresses */
 };
@@ -314,7 +366,6 @@ struct weight {
 	__u64 charge;
 	__u64 burst; /* the smaller one */
 	__u64 cold; /* what a source may owe without a bucket */
-	__u64 most; /* nobody owes more: the larger burst */
 	bool fits; /* an idle source could send it */
 };
 
@@ -336,6 +387,7 @@ struct counters {
 	struct counter total[VERDICT_LEN][REASON_LEN];
 	struct counter policies[MAX_POLICIES][VERDICT_LEN];
 	__u64 next_event; /* no event before */
+	__u64 next_event_tick; /* the kernel's tick of about then */
 	__u64 suppressed; /* drops without an event since the last one */
 	__u64 next_insert; /* no try to insert a bucket before */
 	__u64 credit

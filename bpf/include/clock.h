@@ -13,6 +13,9 @@
 volatile const bool clock_frozen = false;
 volatile __u64 clock_now = 0;
 
+/* The tick may be late: of so many ticks one cannot say whether they are over. */
+#define TICK_SLACK 2
+
 /* The kernel's tick in ns, and the number of the one at the boot. */
 volatile const __u64 tick_ns = 4000000;
 volatile const __u64 tick_first = 0;

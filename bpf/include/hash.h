@@ -31,4 +31,13 @@ static __always_inline __u64 hash_words(__u32 tag, const __be32 addr[4])
 	return h ^ h >> 29;
 }
 
+/* A permutation, so that what is not in an index of some of the bits is in the others. */
+static __always_inline __u32 permute(__u32 word)
+{
+	word *= (__u32)hash_salt[7] | 1;
+	word ^= word >> 16;
+	word *= (__u32)(hash_salt[7] >> 32) | 1;
+	return word ^ word >> 16;
+}
+
 #endif

@@ -18,7 +18,7 @@
  * lowest bit is free makes it the flag of an exact source: one compare-and-swap changes both.
  *
  * The clock is the kernel's tick where a burst takes long enough, as that costs 1 ns and the exact
- * one more than all the rest of this file. It may be late by HEAT_SLACK ticks, by which the debt is
+ * one more than all the rest of this file. It may be late by TICK_SLACK ticks, by which the debt is
  * raised when it is handed over.
  */
 #ifndef HEADGATE_HEAT_H
@@ -29,7 +29,6 @@
 #include "walk.h"
 
 #define HEAT_EXACT 1ULL /* in a cell's time */
-#define HEAT_SLACK 2 /* ticks of the kernel */
 #define HEAT_FINE  64 /* a burst of fewer times the slack is timed by the exact clock */
 #define MAX_HOLD   (1ULL << 62) /* twice the largest burst that has cells, and the slack */
 
@@ -65,10 +64,9 @@ static __always_inline struct weight weigh(const struct limit *limit, __u32 leng
 		.charge = heat_ticks(limit, DIMENSION_PACKETS, packets->cost),
 		.burst = limit->heat_burst,
 		.cold = limit->heat_burst / 2 & ~HEAT_EXACT,
-		.most = heat_ticks(limit, DIMENSION_PACKETS, packets->burst),
 		.fits = true,
 	};
-	__u64 charge, most;
+	__u64 charge;
 
 	if (weight.charge > weight.cold)
 		weight.cold = weight.charge;
@@ -78,9 +76,6 @@ static __always_inline struct weight weigh(const struct limit *limit, __u32 leng
 	charge = heat_ticks(limit, DIMENSION_BYTES, bytes->cost * length);
 	if (charge > weight.charge)
 		weight.charge = charge;
-	most = heat_ticks(limit, DIMENSION_BYTES, bytes->burst);
-	if (most > weight.most)
-		weight.most = most;
 	return weight;
 }
 
@@ -95,18 +90,16 @@ static __always_inline bool is_stale(__u32 mark, __u32 second)
 	return ((second + MARK_AHEAD - mark) & ~MARK_INHERITED) > MARK_MAX_AGE;
 }
 
-/* The debt that the time of a cell shows. What is more than a source can owe is of another limit. */
+/* The debt that the time of a cell shows. A stranger takes over what leaves him half a burst at most. */
 static __always_inline __u64 heat_debt(const struct heat *heat, __u64 tat)
 {
 	__u64 debt = (tat & ~HEAT_EXACT) - heat->now;
 
 	if ((__s64)debt <= 0 || is_stale(heat->mark, heat->second))
 		return 0;
-	if (tat & HEAT_EXACT)
+	if (tat & HEAT_EXACT || heat->own || debt < heat->weight.cold)
 		return debt;
-	if (!heat->own)
-		return debt < heat->weight.cold ? debt : heat->weight.cold;
-	return debt > heat->weight.most + 2 * heat->slack ? 0 : debt;
+	return heat->weight.cold;
 }
 
 static __always_inline struct heat_line *heat_line(const struct policy *policy, __u64 hash)
@@ -184,7 +177,7 @@ static __always_inline void heat_own(struct heat_cell *cell, const struct heat *
 /* Reads the clock that does for a limit. */
 static __always_inline void heat_clock(struct heat *heat, struct walk *walk)
 {
-	__u64 tick = tick_read() * tick_ns, slack = HEAT_SLACK * tick_ns << HEAT_SHIFT;
+	__u64 tick = tick_read() * tick_ns, slack = TICK_SLACK * tick_ns << HEAT_SHIFT;
 
 	heat->second = tick >> MARK_SHIFT;
 	if (heat->weight.burst < HEAT_FINE * slack && heat->weight.charge) {
@@ -260,7 +253,7 @@ static __always_inline __u64 twins(const struct heat_line *line, const struct he
 		debt = line->cell[i].tat - heat->now;
 		if (line->cell[i].tat & HEAT_EXACT || is_stale(line->cell[i].mark, heat->second))
 			continue;
-		if (debt <= heat->weight.most)
+		if ((__s64)debt > 0)
 			sum += debt;
 	}
 	return sum;
@@ -354,7 +347,7 @@ static __always_inline __u64 owed(const struct bucket *bucket, const struct limi
  */
 static __always_inline __u64 hold(__u64 debt)
 {
-	return 2 * (debt + (HEAT_SLACK * tick_ns << HEAT_SHIFT));
+	return 2 * (debt + (TICK_SLACK * tick_ns << HEAT_SHIFT));
 }
 
 /* Renews a hold. Returns 0. */

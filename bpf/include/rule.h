@@ -8,6 +8,7 @@
 #define HEADGATE_RULE_H
 
 #include "clock.h"
+#include "filter.h"
 #include "maps.h"
 #include "walk.h"
 
@@ -22,31 +23,92 @@ static __always_inline enum action rule_action(const struct rule *rule, __u64 no
 	return ACTION_NONE;
 }
 
-/*
- * Looks up in trie with a key of at most bits, and where it finds a rule that has ended, again
- * with a key one bit shorter than that rule.
- */
-static __always_inline enum action search_rule(void *trie, void *key, __u32 bits, struct walk *walk,
-					       struct ruling *ruling)
+/* What is said of exactly this prefix. */
+static __always_inline enum action rule_at(void *rules, const void *prefix, struct walk *walk,
+					   struct ruling *ruling)
 {
+	const struct rule *rule = bpf_map_lookup_elem(rules, prefix);
 	enum action action;
-	const struct rule *rule;
-	__u32 *len = key;
 
-	*len = bits;
-	for (__u32 i = 0; i <= bits; i++) {
-		rule = bpf_map_lookup_elem(trie, key);
-		if (!rule)
+	if (!rule)
+		return ACTION_NONE;
+	action = rule_action(rule, now_of(walk));
+	if (action == ACTION_LIMIT) {
+		ruling->limit = rule->limit;
+		ruling->policy_id = rule->policy_id;
+		ruling->origin = rule->origin[ACTION_LIMIT];
+	}
+	return action;
+}
+
+static __always_inline const struct rule_ladder *ladder_of(__u32 family)
+{
+	return bpf_map_lookup_elem(&rule_ladders, &family);
+}
+
+/* What is said of the prefix of a step. Apart, as the verifier goes through each step below. */
+__noinline int rule_at4(struct walk *walk, __u64 step, struct ruling *ruling)
+{
+	const struct rule_ladder *ladder = ladder_of(LADDER4);
+	struct prefix4 prefix = {.len = step_length(step)};
+
+	if (!walk || !ruling || !ladder)
+		return ACTION_NONE;
+	prefix.addr = walk->packet.addr[0] & (__u32)step;
+	switch (find_block(prefix, ladder->block_bits)) {
+	case BLOCK_NO_RULE:
+		return ACTION_NONE;
+	case BLOCK_BLOCKED:
+		return ACTION_BLOCK;
+	case BLOCK_ASK:
+		break;
+	}
+	return rule_at(&rules4, &prefix, walk, ruling);
+}
+
+__noinline int rule_at6(struct walk *walk, __u64 step, struct ruling *ruling)
+{
+	const struct rule_ladder *ladder = ladder_of(LADDER6);
+	struct prefix6 prefix = {.len = step_length(step)};
+
+	if (!walk || !ruling || !ladder)
+		return ACTION_NONE;
+	cut6(prefix.addr, walk, ladder, prefix.len);
+	return rule_at(&rules6, &prefix, walk, ruling);
+}
+
+/* Goes down the ladder, to the first length of which a rule holds. */
+static __always_inline enum action search_rule(struct walk *walk, struct ruling *ruling,
+					       const bool ipv6)
+{
+	const struct rule_ladder *ladder = ladder_of(ipv6 ? LADDER6 : LADDER4);
+	const struct rule_line *line = NULL;
+	__u32 generation, chosen = ~0U;
+	enum action action;
+	__u64 step;
+
+	if (!ladder)
+		return ACTION_NONE;
+	/* Once: what is at a place in one generation may be at another in the next. */
+	generation = ladder->generation & (GENERATIONS - 1);
+	for (__u32 i = 0; i < (ipv6 ? MAX_STEPS : MAX_STEPS4); i++) {
+		step = ladder->steps[generation][i];
+		if (!step)
 			break;
-		action = rule_action(rule, now_of(walk));
-		if (action == ACTION_LIMIT) {
-			ruling->limit = rule->limit;
-			ruling->policy_id = rule->policy_id;
-			ruling->origin = rule->origin[ACTION_LIMIT];
+		if (!line || step_line(step) != chosen) {
+			chosen = step_line(step);
+			if (!ipv6 && chosen < 32 && !may_have_network(walk, generation))
+				break;
+			line = filter_line(ladder, generation, hash_line(walk, ladder, step, ipv6),
+					   ipv6);
+			if (!line)
+				break;
 		}
-		if (action != ACTION_NONE || !rule->prefix_len)
+		if (!filter_has(line, hash_step(walk, ladder, step, ipv6)))
+			continue;
+		action = ipv6 ? rule_at6(walk, step, ruling) : rule_at4(walk, step, ruling);
+		if (action != ACTION_NONE)
 			return action;
-		*len = rule->prefix_len - 1;
 	}
 	return ACTION_NONE;
 }
@@ -54,22 +116,12 @@ static __always_inline enum action search_rule(void *trie, void *key, __u32 bits
 /* Returns an enum action, and fills ruling where that is ACTION_LIMIT. */
 __noinline int find_rule4(struct walk *walk, struct ruling *ruling)
 {
-	struct prefix4 key = {};
-
-	if (!walk || !ruling)
-		return ACTION_NONE;
-	key.addr = walk->packet.addr[0];
-	return search_rule(&rules4, &key, 32, walk, ruling);
+	return walk && ruling ? search_rule(walk, ruling, false) : ACTION_NONE;
 }
 
 __noinline int find_rule6(struct walk *walk, struct ruling *ruling)
 {
-	struct prefix6 key = {};
-
-	if (!walk || !ruling)
-		return ACTION_NONE;
-	__builtin_memcpy(key.addr, walk->packet.addr, sizeof(key.addr));
-	return search_rule(&rules6, &key, 128, walk, ruling);
+	return walk && ruling ? search_rule(walk, ruling, true) : ACTION_NONE;
 }
 
 static __always_inline enum action find_rule(struct walk *walk, struct ruling *ruling)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
-	"github.com/headgate/headgate/maps/policymap"
 )
 
 type attachFlags struct {
 	limit                  limitFlags
-	mode, overflow         string
+	overflow               overflowFlag
+	mode, heatMemory       string
 	ipv4Prefix, ipv6Prefix int
 	maxSources, maxRules   uint32
 	dryRun, force          bool
@@ -47,20 +47,20 @@ keeps the time.`,
 	f.limit.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "auto", "native (in the driver), generic (any driver, slower), or auto")
-	flags.StringVar(&f.overflow, "overflow", "pass", "packets of sources that the table has no room for: pass, drop, or shared (one bucket for all of them)")
+	f.overflow.register(cmd)
 	flags.IntVar(&f.ipv4Prefix, "ipv4-prefix", 32, "how many bits of an IPv4 address make a source")
 	flags.IntVar(&f.ipv6Prefix, "ipv6-prefix", 64, "how many bits of an IPv6 address make a source")
 	flags.Uint32Var(&f.maxSources, "max-sources", loader.DefaultMaxSources, "how many sources a new instance keeps at once")
 	flags.Uint32Var(&f.maxRules, "max-rules", loader.DefaultMaxRules, "how many prefixes of each family a new instance has room for")
+	flags.StringVar(&f.heatMemory, "heat-memory", "", "memory for sources far from their limit in a new instance, 16KiB to 1GiB (default by the rate, 1MiB to 64MiB)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "count what would be dropped, and drop nothing")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
 	flags.DurationVar(&f.try, "try", 0, "go back after this time unless confirmed, as 60s")
 	placeholders(cmd, map[string]string{
-		"mode": "MODE", "overflow": "WHAT", "ipv4-prefix": "BITS", "ipv6-prefix": "BITS",
+		"mode": "MODE", "heat-memory": "SIZE", "ipv4-prefix": "BITS", "ipv6-prefix": "BITS",
 		"max-sources": "NUMBER", "max-rules": "NUMBER", "try": "TIME",
 	})
 	completeFlag(cmd, "mode", oneOf("auto", "native", "generic"))
-	completeFlag(cmd, "overflow", oneOf("pass", "drop", "shared"))
 	return cmd
 }
 
@@ -69,8 +69,8 @@ func (f *attachFlags) validate(cmd *cobra.Command) error {
 	if _, err := loader.ParseMode(f.mode); err != nil {
 		return usagef("--%w", err)
 	}
-	if _, err := policymap.ParseOverflow(f.overflow); err != nil {
-		return usagef("--%w", err)
+	if err := f.overflow.check(); err != nil {
+		return err
 	}
 	if f.ipv4Prefix < 0 || f.ipv4Prefix > 32 {
 		return usagef("--ipv4-prefix %d: an IPv4 address has 32 bits, so use 0 to 32; "+
@@ -81,6 +81,9 @@ func (f *attachFlags) validate(cmd *cobra.Command) error {
 	}
 	if f.maxSources == 0 || f.maxRules == 0 {
 		return usagef("--max-sources and --max-rules must be above 0")
+	}
+	if _, err := f.newHeatMemory(); err != nil {
+		return err
 	}
 	if cmd.Flags().Changed("try") && f.try < time.Second {
 		return usagef("--try %s: use a duration of at least 1s, as 60s", render.Duration(f.try))

@@ -35,7 +35,11 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 		return err
 	}
 	a := &attaching{env: e, g: g, flags: f, given: cmd.Flags().Changed}
-	if a.Change, err = change.Open(a.options(), e.settle); err != nil {
+	options, err := a.options()
+	if err != nil {
+		return err
+	}
+	if a.Change, err = change.Open(options, e.settle); err != nil {
 		return err
 	}
 	// From here on there is something to go back from, and Ctrl-C ends a trial.
@@ -51,11 +55,12 @@ func (e *env) attach(cmd *cobra.Command, g *global, f *attachFlags, names []stri
 	return e.awaitConfirmation(ctx, g, a.trial)
 }
 
-func (a *attaching) options() loader.Options {
-	options := a.g.options(a.env)
+func (a *attaching) options() (options loader.Options, err error) {
+	options = a.g.options(a.env)
 	options.MaxSources, options.MaxRules = a.flags.maxSources, a.flags.maxRules
 	options.IPv6Prefix = a.flags.ipv6Prefix
-	return options
+	options.HeatMemory, err = a.flags.newHeatMemory()
+	return options, err
 }
 
 // run does what attach promises. The caller goes back where it returns an error.
@@ -154,16 +159,14 @@ func (a *attaching) configure(indices []int) (policymap.Config, error) {
 	if a.given("dry-run") {
 		config.DryRun = f.dryRun
 	}
-	if a.given("overflow") {
-		if _, err = policymap.ParseOverflow(f.overflow); err != nil {
-			return config, err
-		}
+	if !a.Created && (a.given("max-sources") || a.given("max-rules") || a.given("heat-memory")) {
+		a.notice("note: the instance exists and keeps its size; --max-sources, --max-rules and --heat-memory are for a new one")
 	}
-	if !a.Created && (a.given("max-sources") || a.given("max-rules")) {
-		a.notice("note: the instance exists and keeps its size; --max-sources and --max-rules are for a new one")
-	}
-	if err := a.applyDefault(a.Instance, &config, &f.limit, indices, f.force); err != nil {
+	if err := a.applyDefault(a.Instance, &config, defaultFlags{f.limit, f.overflow, f.force}, indices); err != nil {
 		return config, err
+	}
+	if a.Created && !a.given("heat-memory") {
+		a.noticeHeat(a.Instance, config.Policies)
 	}
 	if policy, _ := config.Policy(policymap.Default); policy.Limit.IsZero() {
 		a.notice("note: no source is limited yet, packets are only counted; `headgate set default --rate 10kpps` limits them")

@@ -15,9 +15,9 @@ func TestCheckTellsSections(t *testing.T) {
 	}
 	out, _ := outputOf(t, exitDone, string(full), "check", "-c", "-")
 	contains(t, out,
-		"kernel\n", "eth0, eth1.100; in the driver (native)", "IPv4 by /24, IPv6 by /56; beyond 2M they share one limit",
+		"kernel\n", "eth0, eth1.100; in the driver (native)", "IPv4 by /24, IPv6 by /56; beyond 2M those near their limit are dropped", "2MiB for sources that are far from their limit",
 		"each source: 10kpps, burst 20k and 100Mbit/s, burst 1MB", "dns: udp packets to port 53, each source: 50pps, burst 100",
-		"syn: packets that open a TCP connection to port 80 to 443", "ping: icmp packets of unverified sources, all together: 64KiB/s, burst 2kB; dry run",
+		"syn: packets that open a TCP connection to port 80 to 443, each source: 20pps, burst 20; where there is no room those near their limit pass", "ping: icmp packets of unverified sources, all together: 64KiB/s, burst 2kB; dry run",
 		"10.0.0.0/8: all passes", "192.0.2.7: all is dropped", "in the place of the limit of policy dns: 30ppm, burst 1",
 		"blocked.txt: all is dropped", "partners.txt: each source: 1Gbit/s", "dry run",
 		"listen and upstream\n", "the unix socket /run/headgate/http.sock, mode 0666", "the socket headgate.socket of systemd",
@@ -46,8 +46,8 @@ func TestCheckWarnsOfMissingGroups(t *testing.T) {
 // TestCheckTellsDefaults: what applies where the file says nothing is told too.
 func TestCheckTellsDefaults(t *testing.T) {
 	for config, wants := range map[string][]string{
-		"kernel: {interfaces: [eth0]}": {"in the driver if it can, else after it (auto)", "no room for more their packets pass", "each source: no limit, packets are counted", "as text, from level info on, to standard error", "no HTTP limits"},
-		"kernel: {interfaces: [eth0], mode: generic, overflow: drop, policies: [{name: a, port: 53, bandwidth: 1MB/s}]}":                        {"after the driver, slower (generic)", "their packets are dropped", "a: packets to port 53, each source: 8Mbit/s"},
+		"kernel: {interfaces: [eth0]}": {"in the driver if it can, else after it (auto)", "no room for more they are limited by estimates", "each source: no limit, packets are counted", "as text, from level info on, to standard error", "no HTTP limits"},
+		"kernel: {interfaces: [eth0], mode: generic, overflow: pass, policies: [{name: a, port: 53, bandwidth: 1MB/s}]}":                        {"after the driver, slower (generic)", "those near their limit pass", "a: packets to port 53, each source: 8Mbit/s"},
 		"{kernel: {interfaces: [eth0]}, handdown: {}, admin: {socket: /a}}":                                                                     {"20 offences within 10s", "the kernel drops all packets of the /32 (IPv4) or /64 (IPv6) that it came from", "spared", "/a, mode 0600"},
 		"{listen: ':80', upstream: 'http://a'}":                                                                                                 {"requests at  :80", "as the client sent it", "servers are not asked"},
 		"auth: {listen: 'unix:/a', gateways: []}":                                                                                               {"who may ask", "those on unix sockets"},

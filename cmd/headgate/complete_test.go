@@ -45,7 +45,9 @@ func TestComplete(t *testing.T) {
 		{"stats -o ", []string{"table", "json"}},
 		{"rules --action ", []string{"allow", "block", "limit"}},
 		{"attach --mode ", []string{"auto", "native", "generic"}},
-		{"attach --overflow ", []string{"pass", "drop", "shared"}},
+		{"attach --overflow ", []string{"estimate", "pass", "drop"}},
+		{"set default --overflow ", []string{"estimate", "pass", "drop"}},
+		{"policy set x --overflow ", []string{"estimate", "pass", "drop"}},
 		{"policy set x --key ", []string{"source", "shared"}},
 		{"run -c ", []string{"yaml", "yml"}}, // of files
 	} {

@@ -19,10 +19,13 @@ const rulesShown = 10
 func kernelInForce(k *config.Kernel) render.SectionInForce {
 	s := render.SectionInForce{Name: "kernel"}
 	s.Add("interfaces", strings.Join(k.Interfaces, ", ")+"; "+modeWords(k.Mode))
-	s.Add("sources", fmt.Sprintf("IPv4 by /%d, IPv6 by /%d; %s", k.IPv4Prefix, k.IPv6Prefix, overflowWords(k)))
+	s.Add("sources", fmt.Sprintf("IPv4 by /%d, IPv6 by /%d; %s %s", k.IPv4Prefix, k.IPv6Prefix, roomWords(k), overflowWords(k.Overflow)))
+	if k.HeatMemory > 0 {
+		s.Add("heat", rate.FormatSize(k.HeatMemory)+" for sources that are far from their limit")
+	}
 	s.Add("default", "each source: "+kernelLimitWords(k.Default))
 	for _, p := range k.Policies {
-		s.Add("policy", policyWords(p))
+		s.Add("policy", policyWords(p, k.Overflow))
 	}
 	if slices.ContainsFunc(k.Policies, func(p config.Policy) bool { return p.Unverified }) {
 		s.Add("verified", verifiedWords(k))
@@ -53,18 +56,22 @@ func modeWords(mode string) string {
 	}
 }
 
-func overflowWords(k *config.Kernel) string {
-	room := "where there is no room for more"
+func roomWords(k *config.Kernel) string {
 	if k.MaxSources > 0 {
-		room = "beyond " + rate.FormatCount(uint64(k.MaxSources))
+		return "beyond " + rate.FormatCount(uint64(k.MaxSources))
 	}
-	switch k.Overflow {
+	return "where there is no room for more"
+}
+
+// overflowWords says what becomes of sources that there is no room for.
+func overflowWords(overflow string) string {
+	switch overflow {
 	case config.OverflowDrop:
-		return room + " their packets are dropped"
-	case config.OverflowShared:
-		return room + " they share one limit"
+		return "those near their limit are dropped"
+	case config.OverflowPass:
+		return "those near their limit pass"
 	default:
-		return room + " their packets pass"
+		return "they are limited by estimates"
 	}
 }
 
@@ -87,7 +94,8 @@ func kernelLimitWords(l config.KernelLimit) string {
 	}.String()
 }
 
-func policyWords(p config.Policy) string {
+// policyWords says what a policy does. usual is the overflow of those that do not say.
+func policyWords(p config.Policy, usual string) string {
 	matches := "packets"
 	switch {
 	case p.SYN:
@@ -106,6 +114,9 @@ func policyWords(p config.Policy) string {
 		whose = "all together"
 	}
 	words := fmt.Sprintf("%s: %s, %s: %s", p.Name, matches, whose, kernelLimitWords(p.Limit))
+	if p.Overflow != usual {
+		words += "; where there is no room " + overflowWords(p.Overflow)
+	}
 	if p.DryRun {
 		words += "; dry run"
 	}

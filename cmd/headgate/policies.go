@@ -45,6 +45,8 @@ func policiesView(config policymap.Config) render.Policies {
 			Limit:  limitView(p.Limit),
 			Action: action,
 			ID:     p.ID(),
+
+			Overflow: p.Overflow.String(),
 		})
 	}
 	return policies

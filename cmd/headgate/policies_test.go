@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/maps/policymap"
+	"github.com/headgate/headgate/maps/statmap"
 	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/userspace/rate"
 )
@@ -20,11 +21,11 @@ func testConfig(t *testing.T) policymap.Config {
 		{Name: policymap.Default, Limit: wire.Limit{Packets: packetQuota(t, "10kpps", 20000)}},
 		{
 			Name: "dns", HasProto: true, Proto: 17, Ports: policymap.Ports{First: 53, Last: 53}, Key: policymap.Shared,
-			Limit: wire.Limit{Packets: packetQuota(t, "500pps", 500)},
+			Limit: wire.Limit{Packets: packetQuota(t, "500pps", 500)}, Overflow: policymap.OverflowDrop,
 		},
 		{
 			Name: "syn", SYN: true, Unverified: true, Ports: policymap.Ports{First: 1000, Last: 2000}, DryRun: true,
-			Limit: wire.Limit{Packets: packetQuota(t, "30ppm", 1)},
+			Limit: wire.Limit{Packets: packetQuota(t, "30ppm", 1)}, Overflow: policymap.OverflowPass,
 		},
 	} {
 		if err := config.Set(p, [policymap.MaxPolicies][bpf.VerdictLen]bpf.Counter{}); err != nil {
@@ -46,14 +47,14 @@ func packetQuota(t *testing.T, text string, burst uint64) wire.Quota {
 func TestPoliciesView(t *testing.T) {
 	config := testConfig(t)
 	want := render.Policies{
-		{Name: "default", Key: "source", Limit: render.Limit{Rate: "10kpps", Burst: 20000}, Action: "drop", ID: 1},
+		{Name: "default", Key: "source", Limit: render.Limit{Rate: "10kpps", Burst: 20000}, Action: "drop", ID: 1, Overflow: "estimate"},
 		{
 			Name: "dns", Match: render.Match{Protocol: "udp", Ports: "53"}, Key: "shared",
-			Limit: render.Limit{Rate: "500pps", Burst: 500}, Action: "drop", ID: 2,
+			Limit: render.Limit{Rate: "500pps", Burst: 500}, Action: "drop", ID: 2, Overflow: "drop",
 		},
 		{
 			Name: "syn", Match: render.Match{Ports: "1000-2000", SYN: true, Unverified: true}, Key: "source",
-			Limit: render.Limit{Rate: "30ppm", Burst: 1}, Action: "dry-run", ID: 3,
+			Limit: render.Limit{Rate: "30ppm", Burst: 1}, Action: "dry-run", ID: 3, Overflow: "pass",
 		},
 	}
 	if diff := cmp.Diff(want, policiesView(config)); diff != "" {
@@ -71,3 +72,11 @@ func TestPoliciesView(t *testing.T) {
 type fakeConfigs struct{ current policymap.Config }
 
 func (f fakeConfigs) InForce(uint64) (policymap.Config, error) { return f.current, nil }
+
+func TestStatsViewOfHeat(t *testing.T) {
+	config := testConfig(t)
+	got := statsView(&statmap.Stats{Cold: 1, Inserts: 2, Deferred: 3}, &config).Heat
+	if want := (render.HeatCounts{ColdPackets: 1, Inserts: 2, Deferred: 3}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

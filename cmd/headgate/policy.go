@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,7 @@ const anyValue = "any"
 
 type policyFlags struct {
 	limit            limitFlags
+	overflow         overflowFlag
 	proto, port, key string
 	syn, unverified  bool
 	dryRun, force    bool
@@ -64,6 +66,7 @@ With --unverified --key shared, a flood from forged addresses shares one limit, 
 		},
 	}
 	f.limit.register(cmd)
+	f.overflow.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.proto, "proto", "", "match this IP protocol: tcp, udp, icmp, icmpv6, a number, or any")
 	flags.StringVar(&f.port, "port", "", "match this destination port or range, as 53 or 1000-2000, or any")
@@ -85,7 +88,7 @@ func (e *env) setNamedPolicy(cmd *cobra.Command, g *global, f *policyFlags, name
 	if name == policymap.Default {
 		return usagef("the default policy matches every packet; change its limit with `headgate set default`")
 	}
-	if err := f.limit.check(); err != nil {
+	if err := cmp.Or(f.limit.check(), f.overflow.check()); err != nil {
 		return err
 	}
 	return e.changing(g, func(i *loader.Instance) error {
@@ -110,7 +113,7 @@ func (e *env) setNamedPolicy(cmd *cobra.Command, g *global, f *policyFlags, name
 		if err := i.Policies().Store(config); err != nil {
 			return err
 		}
-		text := fmt.Sprintf("policy %s: %s", name, policy.Limit)
+		text := fmt.Sprintf("policy %s: %s%s", name, policy.Limit, f.overflow.words())
 		if policy.DryRun || config.DryRun {
 			text += "; dry run: it drops nothing"
 		}
@@ -149,6 +152,9 @@ func (f *policyFlags) apply(cmd *cobra.Command, p *policymap.Policy) error {
 	}
 	if flags.Changed("dry-run") {
 		p.DryRun = f.dryRun
+	}
+	if err := f.overflow.apply(p); err != nil {
+		return err
 	}
 	return usage(p.Validate())
 }

@@ -126,11 +126,16 @@ func TestReadStatus(t *testing.T) {
 	}
 	var got render.Status
 	readJSON(t, dir, &got, "status")
-	if got.Pin != dir || got.Policies != 3 || got.Rules != 3 || got.Overflow != "pass" || got.Outdated {
+	if got.Pin != dir || got.Policies != 3 || got.Rules != 3 || got.Overflow != "estimate" || got.Outdated {
 		t.Errorf("%+v", got)
 	}
 	if got.Try == nil || got.Try.Seconds < 3500 || got.Try.Seconds > 3600 {
 		t.Errorf("try: %+v", got.Try)
+	}
+	holds, few := 163_840_000.0, 512.0 // see package heatmap
+	want := render.Heat{MemoryBytes: 1 << 20, Cells: 1 << 16, Policies: []render.HeldPolicy{{Policy: "default", HoldsPPS: &holds}, {Policy: "syn", HoldsPPS: &few}}}
+	if diff := cmp.Diff(want, got.Heat); diff != "" {
+		t.Errorf("heat (-want +got):\n%s", diff)
 	}
 	if len(got.Memory.Maps) != len(bpf.PinnedMaps()) || got.Memory.Bytes == 0 {
 		t.Errorf("memory: %+v", got.Memory)

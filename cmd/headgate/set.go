@@ -17,10 +17,16 @@ import (
 )
 
 type setFlags struct {
-	limit  limitFlags
+	defaultFlags
 	policy string
 	lasts  time.Duration
-	force  bool
+}
+
+// defaultFlags say how the default policy is changed. What is not given stays as it is.
+type defaultFlags struct {
+	limit    limitFlags
+	overflow overflowFlag
+	force    bool
 }
 
 func newSetCmd(e *env, g *global) *cobra.Command {
@@ -47,8 +53,8 @@ the new burst.`,
 			if err := f.limit.check(); err != nil {
 				return err
 			}
-			if !f.limit.given() {
-				return usagef("set what? give --rate, --burst, --bandwidth or --bandwidth-burst")
+			if err := f.overflow.check(); err != nil {
+				return err
 			}
 			if args[0] == policymap.Default {
 				return e.setDefault(cmd, g, f)
@@ -57,6 +63,7 @@ the new burst.`,
 		},
 	}
 	f.limit.register(cmd)
+	f.overflow.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.policy, "policy", policymap.Default, "the policy whose limit the rule takes the place of")
 	flags.DurationVar(&f.lasts, "for", 0, "end after this time, as 30s, 10m or 12h (default never)")
@@ -72,17 +79,20 @@ func (e *env) setDefault(cmd *cobra.Command, g *global, f *setFlags) error {
 			return usagef("the default limit takes no --%s; that is for the limit of a prefix", flag)
 		}
 	}
-	return e.changeDefault(g, &f.limit, f.force)
+	if !f.limit.given() && f.overflow == "" {
+		return usagef("set what? give --rate, --burst, --bandwidth, --bandwidth-burst or --overflow")
+	}
+	return e.changeDefault(g, f.defaultFlags)
 }
 
-// changeDefault changes the default limit in force.
-func (e *env) changeDefault(g *global, limit *limitFlags, force bool) error {
+// changeDefault changes the default policy in force.
+func (e *env) changeDefault(g *global, f defaultFlags) error {
 	return e.changing(g, func(i *loader.Instance) error {
 		config, err := i.Policies().Load()
 		if err != nil {
 			return err
 		}
-		if err := e.applyDefault(i, &config, limit, nil, force); err != nil {
+		if err := e.applyDefault(i, &config, f, nil); err != nil {
 			return err
 		}
 		if err := i.Policies().Store(config); err != nil {
@@ -93,31 +103,40 @@ func (e *env) changeDefault(g *global, limit *limitFlags, force bool) error {
 			Action:  "set",
 			Policy:  policymap.Default,
 			Changed: 1,
-			Text:    "default limit: " + policy.Limit.String(),
+			Text:    "default limit: " + policy.Limit.String() + f.overflow.words(),
 		})
 	})
 }
 
 // applyDefault changes the default policy of a configuration, or makes it. toCome are interfaces
 // that the instance is about to be attached to.
-func (e *env) applyDefault(i *loader.Instance, config *policymap.Config, f *limitFlags, toCome []int, force bool) error {
+func (e *env) applyDefault(i *loader.Instance, config *policymap.Config, f defaultFlags, toCome []int) error {
 	policy, ok := config.Policy(policymap.Default)
 	if !ok {
 		policy = policymap.Policy{Name: policymap.Default}
 	}
-	limit, err := f.apply(policy.Limit)
+	limit, err := f.limit.apply(policy.Limit)
 	if err != nil {
 		return err
 	}
 	policy.Limit = limit
+	if err := f.overflow.apply(&policy); err != nil {
+		return err
+	}
 	if err := change.SetPolicy(i, config, policy); err != nil {
 		return err
 	}
 	e.noticeSmallBurst(limit)
-	return e.guard(force).Config(i, config, nil, toCome...)
+	return e.guard(f.force).Config(i, config, nil, toCome...)
 }
 
 func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) error {
+	if !f.limit.given() {
+		return usagef("set what? give --rate, --burst, --bandwidth or --bandwidth-burst")
+	}
+	if f.overflow != "" {
+		return usagef("the limit of a prefix takes no --overflow; that of its policy holds")
+	}
 	if err := checkLasts(cmd, f.lasts); err != nil {
 		return err
 	}

@@ -67,6 +67,11 @@ func statsView(stats *statmap.Stats, config *policymap.Config) render.Stats {
 		Policies:         []render.PolicyStats{},
 		SuppressedEvents: stats.Suppressed,
 		DryRun:           config.DryRun,
+		Heat: render.HeatCounts{
+			ColdPackets: stats.Cold,
+			Inserts:     stats.Inserts,
+			Deferred:    stats.Deferred,
+		},
 	}
 	for _, r := range statmap.Reasons() {
 		view.Reasons[statmap.ReasonName(r)] = stats.Reason(r).Packets

@@ -13,7 +13,8 @@ func newStatusCmd(e *env, g *global) *cobra.Command {
 		Use:   "status",
 		Short: "Show what is attached where, the settings, and the memory used",
 		Long: `status shows the settings in force, a trial that is not confirmed yet, the interfaces with the mode
-obtained, and what the kernel charges for each map. An interface that was deleted is gone; one without
+obtained, and what the kernel charges for each map; and up to which rate of new sources, as of a flood from made-up
+addresses, those of each policy have room in the heat table. An interface that was deleted is gone; one without
 a name is in another network namespace. It says so where the running program is not the one of this
 headgate: attach upgrades it.`,
 		Example: `  headgate status
@@ -52,6 +53,7 @@ func readStatus(i *loader.Instance, now clock) (render.Status, error) {
 		return render.Status{}, err
 	}
 	view.Memory = memoryView(memory)
+	view.Heat = heatView(i.Heat(), config.Policies)
 	return view, countEntries(i, now.boot, &view)
 }
 
@@ -81,7 +83,7 @@ func settingsView(config policymap.Config, now clock) render.Status {
 		DryRun:     config.DryRun,
 		IPv4Prefix: config.IPv4Prefix,
 		IPv6Prefix: config.IPv6Prefix,
-		Overflow:   config.Overflow.String(),
+		Overflow:   overflow(config),
 		Policies:   len(config.Policies),
 	}
 	if config.ValidUntil != policymap.Forever {
@@ -89,6 +91,12 @@ func settingsView(config policymap.Config, now clock) render.Status {
 		view.Try = &render.Try{Until: until, Seconds: seconds}
 	}
 	return view
+}
+
+// overflow returns the overflow of the default policy, which is estimate before there is one.
+func overflow(config policymap.Config) string {
+	policy, _ := config.Policy(policymap.Default)
+	return policy.Overflow.String()
 }
 
 func interfacesView(attachments []loader.Attachment) []render.Interface {

@@ -63,5 +63,5 @@ func (e *env) unsetDefault(g *global, f *unsetFlags, args []string) error {
 	if len(args) > 1 || f.file != "" {
 		return usagef("unset %s stands alone; unset prefixes by a command of their own", policymap.Default)
 	}
-	return e.changeDefault(g, &limitFlags{rate: off, bandwidth: off}, f.force)
+	return e.changeDefault(g, defaultFlags{limit: limitFlags{rate: off, bandwidth: off}, force: f.force})
 }

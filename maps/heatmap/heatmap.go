@@ -11,7 +11,6 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/headgate/headgate/bpf"
-	"github.com/headgate/headgate/maps/wire"
 )
 
 // Sizes of the table in bytes; it is a power of two of lines. What is smaller than the default fits
@@ -49,7 +48,7 @@ const hotPerSecond = 20_000
 // but no more than the heat table can keep in mind, and in ten minutes all.
 func (s Settings) Credits() [bpf.CreditLen]Credit {
 	cpus := uint64(max(s.CPUs, 1))
-	saved := max(min(uint64(s.Buckets)/8, lines(s.Memory)/2)/cpus, 1)
+	saved := max(min(uint64(s.Buckets)/8, lines(s.Memory)/4)/cpus, 1)
 	cost := 10 * time.Minute / time.Duration(max(uint64(s.Buckets)/cpus, 1))
 	const hot = time.Second / hotPerSecond
 	return [bpf.CreditLen]Credit{
@@ -84,31 +83,13 @@ func lines(memory uint64) uint64 {
 	return 1 << (bits.Len64(min(max(memory, MinMemory), MaxMemory)/lineBytes) - 1)
 }
 
+// Rounded returns the size of the table that there is for so much memory.
+func Rounded(memory uint64) uint64 { return lines(memory) * lineBytes }
+
 // firstTick is what the kernel's counter of ticks shows at the boot: it begins five minutes before it
 // wraps around in 32 bits, so that what cannot cope fails early.
 func firstTick(tick time.Duration) uint64 {
 	return uint64(uint32(-300 * int64(time.Second/tick)))
-}
-
-// Holds returns up to how many packets a second from ever new sources the policy of a slot keeps half
-// of its cells free, so that they pass by their cells and cost no more than that.
-func Holds(memory uint64, slot int, limit wire.Limit) float64 {
-	compiled, err := limit.Compile()
-	if err != nil || limit.IsZero() {
-		return math.Inf(1)
-	}
-	busy := max(drain(compiled.Packets.Cost, 1, compiled.Packets.Shift),
-		drain(compiled.Bytes.Cost, smallestFrame, compiled.Bytes.Shift))
-	cells := float64(lines(memory) >> (slot + 1) * uint64(bpf.HeatCells))
-	return cells / 2 / busy.Seconds()
-}
-
-// smallestFrame is the length of the IP packet in the shortest Ethernet frame, of which a flood has
-// the most a second.
-const smallestFrame = 46
-
-func drain(cost, units uint64, shift uint8) time.Duration {
-	return time.Duration(cost * units >> shift)
 }
 
 // Map is the table of a loaded program.
@@ -119,6 +100,9 @@ func New(lines *ebpf.Map) *Map { return &Map{lines} }
 
 // Memory returns the size of the table in bytes.
 func (m *Map) Memory() uint64 { return uint64(m.lines.MaxEntries()) * lineBytes }
+
+// Cells returns how many sources the table has room for.
+func (m *Map) Cells() int { return int(m.lines.MaxEntries()) * bpf.HeatCells }
 
 // Clear makes all sources cold that owe nothing to a bucket.
 func (m *Map) Clear() error {

@@ -22,6 +22,9 @@ const (
 	OverflowDrop     = Overflow(bpf.OverflowDrop)
 )
 
+// overflowShared was a mode before there were heat cells: one bucket for all sources without one.
+const overflowShared = "shared"
+
 var overflowNames = [...]string{OverflowEstimate: "estimate", OverflowPass: "pass", OverflowDrop: "drop"}
 
 // String returns "estimate", "pass" or "drop".
@@ -36,6 +39,10 @@ func (o Overflow) String() string {
 func ParseOverflow(s string) (Overflow, error) {
 	if i := slices.Index(overflowNames[:], s); i >= 0 {
 		return Overflow(i), nil
+	}
+	if s == overflowShared {
+		return 0, fmt.Errorf("overflow %q is no more: use estimate, by which each source has its own limit also where "+
+			"there is no room, or limit all strangers together by a policy with --key shared --unverified", s)
 	}
 	return 0, fmt.Errorf("overflow %q: use estimate, pass or drop", s)
 }

@@ -2,6 +2,7 @@ package policymap_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func drawConfig(t *rapid.T, c policymap.Config) policymap.Config {
 			Key:    rapid.SampledFrom([]policymap.Key{policymap.PerSource, policymap.Shared}).Draw(t, "key"),
 			DryRun: rapid.Bool().Draw(t, "dry"),
 
-			Overflow:   rapid.SampledFrom([]policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowEstimate}).Draw(t, "overflow"),
+			Overflow:   rapid.SampledFrom(overflows()).Draw(t, "overflow"),
 			Unverified: rapid.Bool().Draw(t, "unverified"),
 			Limit:      progtest.Packets("7ppm", rapid.Uint64Range(1, 100).Draw(t, "burst")),
 		}
@@ -220,8 +221,12 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+func overflows() []policymap.Overflow {
+	return []policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowEstimate}
+}
+
 func TestOverflowNames(t *testing.T) {
-	for _, o := range []policymap.Overflow{policymap.OverflowPass, policymap.OverflowDrop, policymap.OverflowEstimate} {
+	for _, o := range overflows() {
 		if got, err := policymap.ParseOverflow(o.String()); got != o || err != nil {
 			t.Errorf("%v becomes %v, %v", o, got, err)
 		}
@@ -230,5 +235,9 @@ func TestOverflowNames(t *testing.T) {
 		if _, err := policymap.ParseOverflow(bad); err == nil {
 			t.Errorf("%q is an overflow mode", bad)
 		}
+	}
+	_, err := policymap.ParseOverflow("shared")
+	if err == nil || !strings.Contains(err.Error(), "use estimate") || !strings.Contains(err.Error(), "--key shared --unverified") {
+		t.Errorf("of shared: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package rulemap
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -18,9 +19,29 @@ type change struct {
 
 type changes map[netip.Prefix]*change
 
+// dropSame leaves out the prefixes of which nothing changes.
+func (all changes) dropSame() {
+	maps.DeleteFunc(all, func(_ netip.Prefix, c *change) bool { return c.before != nil && c.after == *c.before })
+}
+
 // commit makes all changes that plan returns, or none where it returns an error. It plans again after
 // it has made room.
-func (m *Map) commit(plan func() (changes, error), progress func(done int)) (changes, error) {
+func (m *Map) commit(plan func() (changes, error), progress func(done int)) (all changes, err error) {
+	err = m.changing(func() error {
+		all, err = m.plan(plan)
+		if err != nil {
+			return err
+		}
+		return m.write(all, progress)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// plan returns the changes that plan does, with room reserved for them.
+func (m *Map) plan(plan func() (changes, error)) (changes, error) {
 	if err := m.sweepIfSmall(); err != nil {
 		return nil, err
 	}
@@ -30,7 +51,7 @@ func (m *Map) commit(plan func() (changes, error), progress func(done int)) (cha
 	}
 	err = m.reserve(all)
 	if errors.Is(err, ErrFull) {
-		if err := m.Sweep(); err != nil {
+		if err := m.sweep(); err != nil {
 			return nil, err
 		}
 		if all, err = plan(); err != nil {
@@ -38,14 +59,11 @@ func (m *Map) commit(plan func() (changes, error), progress func(done int)) (cha
 		}
 		err = m.reserve(all)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return all, m.write(all, progress)
+	return all, err
 }
 
-// reserve counts the rules that changes add, before they are written: the program looks into a
-// trie only where there may be a rule, so the count may be too high at any moment but not too low.
+// reserve counts the rules that changes add, before they are written: the program looks for rules
+// only where there may be one, so the count may be too high at any moment but not too low.
 func (m *Map) reserve(all changes) error {
 	var added4, added6 uint64
 	for prefix, c := range all {
@@ -89,7 +107,10 @@ func (m *Map) write(all changes, progress func(int)) error {
 			}
 		}
 	}
-	return m.countOut(all)
+	if err := m.countOut(all); err != nil {
+		return err
+	}
+	return m.tidy()
 }
 
 // order returns the prefixes that stay and those that go, each in the order in which they are written.
@@ -107,18 +128,18 @@ func (all changes) order() (stay, leave []netip.Prefix) {
 }
 
 func (m *Map) put(prefixes []netip.Prefix, all changes) error {
-	for _, t := range []trie{m.v4, m.v6} {
+	for _, f := range m.families() {
 		var keys []netip.Prefix
 		var values []bpf.Rule
 		for _, p := range prefixes {
-			if m.trie(p) == t {
+			if m.family(p) == f {
 				keys, values = append(keys, p), append(values, all[p].after)
 			}
 		}
 		if len(keys) == 0 {
 			continue
 		}
-		if err := t.put(keys, values); err != nil {
+		if err := f.put(keys, values); err != nil {
 			return err
 		}
 	}
@@ -127,7 +148,7 @@ func (m *Map) put(prefixes []netip.Prefix, all changes) error {
 
 func (m *Map) drop(prefixes []netip.Prefix, _ changes) error {
 	for _, p := range prefixes {
-		if err := m.trie(p).delete(p); err != nil {
+		if err := m.family(p).delete(p); err != nil {
 			return err
 		}
 	}
@@ -154,9 +175,9 @@ func (m *Map) revert(prefixes []netip.Prefix, all changes) error {
 	var errs []error
 	for _, p := range prefixes {
 		if c := all[p]; c.before != nil {
-			errs = append(errs, m.trie(p).put([]netip.Prefix{p}, []bpf.Rule{*c.before}))
+			errs = append(errs, m.family(p).put([]netip.Prefix{p}, []bpf.Rule{*c.before}))
 		} else {
-			errs = append(errs, m.trie(p).delete(p))
+			errs = append(errs, m.family(p).delete(p))
 		}
 	}
 	return errors.Join(errs...)

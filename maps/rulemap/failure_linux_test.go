@@ -2,12 +2,9 @@ package rulemap_test
 
 import (
 	"errors"
-	"net/netip"
 	"testing"
 
-	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/rulemap"
-	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/test/progtest"
 )
 
@@ -51,9 +48,7 @@ func TestSetAllRollsBack(t *testing.T) {
 	kept := []rulemap.Rule{progtest.Block("10.0.0.1/32"), progtest.Block("10.0.0.2/32")}
 	lab.SetRules(kept...)
 	// As if the count were wrong: the kernel will find the map full at the second new prefix.
-	if err := lab.Map(bpf.MapGlobals).Put(uint32(0), &bpf.Global{}); err != nil {
-		t.Fatal(err)
-	}
+	setCounts(t, lab, 0, 0)
 	_, err := lab.Rules.SetAll([]rulemap.Rule{
 		progtest.Allow("10.0.0.1/32"), progtest.Block("10.0.0.3/32"), progtest.Block("10.0.0.4/32"),
 	}, nil)
@@ -71,9 +66,7 @@ func TestCountsTooHigh(t *testing.T) {
 		lab := newLab(t, 3)
 		kept := progtest.Block("10.0.0.1/32")
 		lab.SetRules(kept)
-		if err := lab.Map(bpf.MapGlobals).Put(uint32(0), &bpf.Global{Rules4: tooHigh, Rules6: tooHigh}); err != nil {
-			t.Fatal(err)
-		}
+		setCounts(t, lab, tooHigh, tooHigh)
 		more := []rulemap.Rule{progtest.Block("10.0.0.2/32"), progtest.Block("10.0.0.3/32"), progtest.Block("::1/128")}
 		if _, err := lab.Rules.SetAll(more, nil); err != nil {
 			t.Errorf("counts of %d: %v", tooHigh, err)
@@ -83,34 +76,3 @@ func TestCountsTooHigh(t *testing.T) {
 		wantCounts(t, lab, 3, 1)
 	}
 }
-
-// A key that is deleted while it is listed comes with the value of a shorter prefix. Such a pair is
-// put into the tries here.
-func TestListSkipsTheValueOfAShorterPrefix(t *testing.T) {
-	lab := newLab(t, 0)
-	want := []rulemap.Rule{progtest.Block("10.0.0.0/8"), progtest.Block("2001:db8::/32")}
-	lab.SetRules(want...)
-	var value4, value6 bpf.Rule
-	for _, err := range []error{
-		lab.Map(bpf.MapRules4).Lookup(bpf.Prefix4{Len: 8, Addr: key4("10.0.0.0")}, &value4),
-		lab.Map(bpf.MapRules4).Put(bpf.Prefix4{Len: 32, Addr: key4("10.0.0.1")}, &value4),
-		lab.Map(bpf.MapRules6).Lookup(bpf.Prefix6{Len: 32, Addr: key6("2001:db8::")}, &value6),
-		lab.Map(bpf.MapRules6).Put(bpf.Prefix6{Len: 128, Addr: key6("2001:db8::1")}, &value6),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantRules(t, lab, want...)
-	if err := lab.Rules.Sweep(); err != nil {
-		t.Fatal(err)
-	}
-	wantCounts(t, lab, 1, 1)
-}
-
-func key6(addr string) [4]uint32 {
-	words, _ := wire.Addr(netip.MustParseAddr(addr))
-	return words
-}
-
-func key4(addr string) uint32 { return key6(addr)[0] }

@@ -71,7 +71,7 @@ func (m *Map) liftAll(all changes, a *allowed, now uint64) (lifted int, err erro
 	for p, c := range all {
 		lifted += a.lift(p, &c.after, now)
 	}
-	for bits, t := range map[int]trie{32: m.v4, 128: m.v6} {
+	for bits, t := range map[int]table{32: m.v4, 128: m.v6} {
 		if !a.wide(bits) {
 			continue
 		}
@@ -85,7 +85,7 @@ func (m *Map) liftAll(all changes, a *allowed, now uint64) (lifted int, err erro
 }
 
 // liftFrom adds what has to be lifted of a family.
-func liftFrom(t trie, all changes, a *allowed, now uint64) (lifted int, err error) {
+func liftFrom(t table, all changes, a *allowed, now uint64) (lifted int, err error) {
 	for e, err := range t.all() {
 		if err != nil {
 			return 0, err

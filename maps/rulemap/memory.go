@@ -31,7 +31,7 @@ func persist(n int, write func(from int) (int, error)) error {
 	return err
 }
 
-// reclaim makes memory free. The kernel takes that for a trie's nodes without waiting, and so fails
+// reclaim makes memory free. The kernel takes that for a map's entries without waiting, and so fails
 // where a control group has its limit full of cached files that it could let go. For memory of a
 // process it does let them go.
 func reclaim() {

@@ -41,17 +41,19 @@ func (m *Map) Replace(origin Origin, rules iter.Seq[Rule], progress func(done in
 // Undo makes all prefixes what they were before. Nobody else may have changed any since.
 func (r *Replaced) Undo() error {
 	m := r.m
-	// For a moment there may be what is to come back beside what is to go.
-	added := func(g *bpf.Global) error {
-		g.Rules4 += uint64(r.Removed)
-		g.Rules6 += uint64(r.Removed)
-		return nil
-	}
-	if err := m.count(added); err != nil {
-		return err
-	}
-	stay, leave := r.all.order()
-	return errors.Join(m.revert(leave, r.all), m.revert(stay, r.all), m.recount())
+	return m.changing(func() error {
+		// For a moment there may be what is to come back beside what is to go.
+		err := m.count(func(g *bpf.Global) error {
+			g.Rules4 += uint64(r.Removed)
+			g.Rules6 += uint64(r.Removed)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		stay, leave := r.all.order()
+		return errors.Join(m.revert(leave, r.all), m.revert(stay, r.all), m.recount(), m.tidy())
+	})
 }
 
 // plan returns the changes that put rules in the place of all others of their origin.
@@ -78,11 +80,8 @@ func (r *Replaced) plan(origin Origin, rules iter.Seq[Rule]) (changes, error) {
 			r.GaveWay++
 		}
 	}
-	for prefix, c := range all {
-		if c.before != nil && c.after == *c.before {
-			delete(all, prefix)
-			continue
-		}
+	all.dropSame()
+	for _, c := range all {
 		c.remove = !holds(&c.after, now)
 	}
 	return all, nil
@@ -91,8 +90,8 @@ func (r *Replaced) plan(origin Origin, rules iter.Seq[Rule]) (changes, error) {
 // without fills in what the maps say of the prefixes of all, and adds those where there are other rules of
 // the origin, or some to be lifted. What comes after is without those.
 func (r *Replaced) without(origin Origin, all changes, people *allowed, now uint64) error {
-	for _, t := range []trie{r.m.v4, r.m.v6} {
-		for e, err := range t.all() {
+	for _, f := range r.m.families() {
+		for e, err := range f.all() {
 			if err != nil {
 				return err
 			}

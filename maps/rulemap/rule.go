@@ -1,4 +1,4 @@
-// Package rulemap gives the rule tries a meaning: what is said of an address prefix, and until
+// Package rulemap gives the rule maps a meaning: what is said of an address prefix, and until
 // when. The program decides by them at each packet; a change takes effect at the next one.
 package rulemap
 
@@ -106,7 +106,6 @@ func (r Rule) apply(value *bpf.Rule, now uint64) (bool, error) {
 		}
 		value.Limit, value.Rate, value.PolicyId = limit, rates, r.PolicyID
 	}
-	value.PrefixLen = uint8(r.Prefix.Bits())
 	value.Until[r.Action] = r.Until
 	value.Origin[r.Action] = uint8(r.Origin)
 	return true, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/headgate/headgate/bpf"
+	"github.com/headgate/headgate/maps/rulefilter"
 	"github.com/headgate/headgate/maps/wire"
 )
 
@@ -20,15 +21,36 @@ var ErrFull = errors.New("the rule table is full")
 // Map is the rules of one instance. Reading is safe beside anything; only one process at a time
 // may change it, which the loader's lock ensures.
 type Map struct {
-	v4, v6  trie
+	v4, v6  *family
 	globals *ebpf.Map
 	now     func() uint64
 }
 
-// New returns a view of the maps, which stay the caller's. now is the boot clock
-// (wire.BootTime, but for tests).
-func New(rules4, rules6, globals *ebpf.Map, now func() uint64) *Map {
-	return &Map{v4: newTrie4(rules4), v6: newTrie6(rules6), globals: globals, now: now}
+// New returns a view of the maps, by their names in package bpf, which stay the caller's. now is the
+// boot clock (wire.BootTime, but for tests).
+func New(maps map[string]*ebpf.Map, now func() uint64) *Map {
+	ladders := maps[bpf.MapRuleLadders]
+	return &Map{
+		v4: &family{
+			table:  newTable4(maps[bpf.MapRules4]),
+			number: uint8(bpf.FamilyIPv4),
+			maps:   rulefilter.Maps{Ladders: ladders, Filter: maps[bpf.MapRuleFilter4], Regions: maps[bpf.MapRuleRegions4], Blocks: maps[bpf.MapRuleBlocks4]},
+		},
+		v6: &family{
+			table:  newTable6(maps[bpf.MapRules6]),
+			number: uint8(bpf.FamilyIPv6),
+			maps:   rulefilter.Maps{Ladders: ladders, Filter: maps[bpf.MapRuleFilter6]},
+		},
+		globals: maps[bpf.MapGlobals],
+		now:     now,
+	}
+}
+
+// SetSizes makes the maps of a spec for so many prefixes of each family.
+func SetSizes(maps map[string]*ebpf.MapSpec, prefixes uint32) {
+	maps[bpf.MapRules4].MaxEntries = prefixes
+	maps[bpf.MapRules6].MaxEntries = prefixes
+	rulefilter.SetSizes(maps, prefixes)
 }
 
 // ErrHeld is the error of Set where the rule gives way to one that holds at the prefix, see Rule.GivesWay.
@@ -54,7 +76,7 @@ func (m *Map) Set(rule Rule) error {
 // SetAll adds rules, or replaces those of the same action at the same prefixes, all or none where it returns an error.
 // A prefix has at most one Limit rule, so one for another policy is replaced too; see Get. An Allow rule of people lifts
 // what was handed down inside its prefix. Rules that have ended are swept out where that costs little, or makes the
-// room that is missing. progress, where not nil, is told how many prefixes are written.
+// room that is missing. What stays as it is is not written. progress, where not nil, is told how many prefixes are.
 func (m *Map) SetAll(rules []Rule, progress func(done int)) (Done, error) {
 	var done Done
 	_, err := m.commit(func() (all changes, err error) {
@@ -78,7 +100,7 @@ func (m *Map) setting(rules []Rule) (all changes, done Done, err error) {
 		c, ok := all[rule.Prefix]
 		if !ok {
 			c = &change{}
-			value, existed, err := m.trie(rule.Prefix).get(rule.Prefix)
+			value, existed, err := m.family(rule.Prefix).find(rule.Prefix)
 			if err != nil {
 				return nil, done, err
 			}
@@ -95,14 +117,17 @@ func (m *Map) setting(rules []Rule) (all changes, done Done, err error) {
 			done.GaveWay++
 		}
 	}
-	done.Lifted, err = m.liftAll(all, &people, now)
-	return all, done, err
+	if done.Lifted, err = m.liftAll(all, &people, now); err != nil {
+		return nil, done, err
+	}
+	all.dropSame()
+	return all, done, nil
 }
 
 // Get returns the rules of exactly this prefix that hold now.
 func (m *Map) Get(prefix netip.Prefix) ([]Rule, error) {
 	prefix = wire.Prefix(prefix)
-	value, ok, err := m.trie(prefix).get(prefix)
+	value, ok, err := m.family(prefix).get(prefix)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -120,67 +145,62 @@ func (m *Map) Containing(prefix netip.Prefix) ([]Rule, error) {
 	prefix = wire.Prefix(prefix)
 	now := m.now()
 	var all []Rule
-	for {
-		value, ok, err := m.trie(prefix).longest(prefix)
+	for bits := range prefix.Bits() + 1 {
+		shorter := netip.PrefixFrom(prefix.Addr(), bits).Masked()
+		value, ok, err := m.family(prefix).get(shorter)
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
-			return all, nil
+		if ok {
+			all = append(all, rulesOf(shorter, &value, now)...)
 		}
-		found := netip.PrefixFrom(prefix.Addr(), min(int(value.PrefixLen), prefix.Bits())).Masked()
-		all = slices.Insert(all, 0, rulesOf(found, &value, now)...)
-		if found.Bits() == 0 {
-			return all, nil
-		}
-		prefix = netip.PrefixFrom(found.Addr(), found.Bits()-1)
 	}
+	return all, nil
 }
 
 // Unset removes all rules of these prefixes. It returns those prefixes that had one.
-func (m *Map) Unset(prefixes []netip.Prefix) ([]netip.Prefix, error) {
-	var removed []netip.Prefix
-	for _, p := range prefixes {
-		p = wire.Prefix(p)
-		value, ok, err := m.trie(p).get(p)
-		if err != nil {
-			return removed, err
+func (m *Map) Unset(prefixes []netip.Prefix) (removed []netip.Prefix, err error) {
+	err = m.changing(func() error {
+		for _, p := range prefixes {
+			held, err := m.remove(wire.Prefix(p))
+			if err != nil {
+				return errors.Join(err, m.countRemoved())
+			}
+			if held {
+				removed = append(removed, wire.Prefix(p))
+			}
 		}
-		if !ok {
-			continue
-		}
-		if err := m.remove(p); err != nil {
-			return removed, err
-		}
-		if len(rulesOf(p, &value, m.now())) > 0 {
-			removed = append(removed, p)
-		}
-	}
-	return removed, nil
+		return errors.Join(m.countRemoved(), m.tidy())
+	})
+	return removed, err
 }
 
-// remove deletes a prefix that is in the map, and counts it out afterwards.
-func (m *Map) remove(p netip.Prefix) error {
-	if err := m.trie(p).delete(p); err != nil {
-		return err
+// remove deletes a prefix if it is in the map, and says whether a rule of it held.
+func (m *Map) remove(p netip.Prefix) (held bool, err error) {
+	value, ok, err := m.family(p).find(p)
+	if err != nil || !ok {
+		return false, err
 	}
+	return holds(&value, m.now()), m.family(p).delete(p)
+}
+
+// countRemoved counts out what was deleted, afterwards: see reserve.
+func (m *Map) countRemoved() error {
 	return m.count(func(g *bpf.Global) error {
-		if p.Addr().Is4() {
-			g.Rules4--
-		} else {
-			g.Rules6--
+		for _, f := range m.families() {
+			live, _ := f.counts(g)
+			*live -= f.removed
 		}
 		return nil
 	})
 }
 
-// All yields all rules that hold now, in no order. Beside another process that removes rules the kernel
-// may begin a listing anew, so that some come twice.
+// All yields all rules that hold now, in no order.
 func (m *Map) All() iter.Seq2[Rule, error] {
 	return func(yield func(Rule, error) bool) {
 		now := m.now()
-		for _, t := range []trie{m.v4, m.v6} {
-			for e, err := range t.all() {
+		for _, f := range m.families() {
+			for e, err := range f.all() {
 				if err != nil {
 					yield(Rule{}, err)
 					return
@@ -207,12 +227,12 @@ func (m *Map) List() ([]Rule, error) {
 	slices.SortStableFunc(rules, func(a, b Rule) int {
 		return cmp.Or(comparePrefixes(a.Prefix, b.Prefix), -cmp.Compare(a.Action, b.Action))
 	})
-	return slices.CompactFunc(rules, func(a, b Rule) bool {
-		return a.Prefix == b.Prefix && a.Action == b.Action
-	}), nil
+	return rules, nil
 }
 
-func (m *Map) trie(p netip.Prefix) trie {
+func (m *Map) families() [2]*family { return [...]*family{m.v4, m.v6} }
+
+func (m *Map) family(p netip.Prefix) *family {
 	if p.Addr().Is4() {
 		return m.v4
 	}

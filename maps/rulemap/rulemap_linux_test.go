@@ -43,13 +43,28 @@ func wantRules(tb progtest.TB, lab *progtest.Lab, want ...rulemap.Rule) {
 	}
 }
 
-// wantCounts compares the counts that let the program skip a trie.
-func wantCounts(tb progtest.TB, lab *progtest.Lab, v4, v6 uint64) {
+func global(tb progtest.TB, lab *progtest.Lab) (g bpf.Global) {
 	tb.Helper()
-	var g bpf.Global
 	if err := lab.Map(bpf.MapGlobals).Lookup(uint32(0), &g); err != nil {
 		tb.Fatal(err)
 	}
+	return g
+}
+
+// setCounts makes the counts wrong.
+func setCounts(tb progtest.TB, lab *progtest.Lab, v4, v6 uint64) {
+	tb.Helper()
+	g := global(tb, lab)
+	g.Rules4, g.Rules6 = v4, v6
+	if err := lab.Map(bpf.MapGlobals).Put(uint32(0), &g); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// wantCounts compares the counts that let the program skip the rules.
+func wantCounts(tb progtest.TB, lab *progtest.Lab, v4, v6 uint64) {
+	tb.Helper()
+	g := global(tb, lab)
 	if g.Rules4 != v4 || g.Rules6 != v6 {
 		tb.Fatalf("%d IPv4 and %d IPv6 prefixes are counted, want %d and %d", g.Rules4, g.Rules6, v4, v6)
 	}
@@ -185,6 +200,21 @@ func TestSweep(t *testing.T) {
 	}
 	wantRules(t, lab, allow)
 	wantCounts(t, lab, 1, 0)
+}
+
+// What is there already is not written again.
+func TestSetAllOfTheSame(t *testing.T) {
+	lab := newLab(t, 0)
+	rules := []rulemap.Rule{
+		progtest.Block("10.0.0.1/32"), progtest.Allow("2001:db8::/64"), progtest.Limit("10.0.0.2/32", 1, progtest.Packets("3ppm", 7)),
+	}
+	lab.SetRules(rules...)
+	written := 0
+	rules[1].Until = progtest.Start + 9
+	if _, err := lab.Rules.SetAll(rules, func(done int) { written = done }); err != nil || written != 1 {
+		t.Errorf("%d written, %v, want the one that changed", written, err)
+	}
+	wantRules(t, lab, rules[0], rules[2], rules[1])
 }
 
 // More than one chunk, with progress told.

@@ -39,6 +39,12 @@ type Stats struct {
 	total    [bpf.VerdictLen][bpf.ReasonLen]bpf.Counter
 	policies [bpf.MaxPolicies][bpf.VerdictLen]bpf.Counter
 
+	// Cold is how many packets passed by their heat cell alone, for each policy that they passed.
+	Cold uint64
+	// Inserts is how many buckets were made, and Deferred how often a source that needs one got none: as
+	// too many came at once, or the kernel had no room.
+	Inserts, Deferred uint64
+
 	// Suppressed is how many drops have had no event since the last one of their CPU.
 	Suppressed uint64
 }
@@ -67,6 +73,9 @@ func (s *Stats) add(cpu *bpf.Counters) {
 			sum(&s.policies[slot][verdict], c)
 		}
 	}
+	s.Cold += cpu.Cold
+	s.Inserts += cpu.Inserts
+	s.Deferred += cpu.Deferred
 	s.Suppressed += cpu.Suppressed
 }
 

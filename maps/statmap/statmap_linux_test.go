@@ -26,7 +26,7 @@ func counters() bpf.Counters {
 			c.Policies[slot][verdict] = next()
 		}
 	}
-	c.Suppressed = 7
+	c.Suppressed, c.Cold, c.Inserts, c.Deferred = 7, 11, 13, 17
 	return c
 }
 
@@ -66,8 +66,9 @@ func TestReadSumsAllCPUs(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c[0], c[1])
 		}
 	}
-	if stats.Suppressed != 7*n {
-		t.Errorf("%d suppressed, want %d", stats.Suppressed, 7*n)
+	others := [...]uint64{stats.Suppressed, stats.Cold, stats.Inserts, stats.Deferred}
+	if want := [...]uint64{7 * n, 11 * n, 13 * n, 17 * n}; others != want {
+		t.Errorf("suppressed, cold, inserts and deferred are %d, want %d", others, want)
 	}
 	first := 2 + 3*reasons + 3*2 // the first counter of slot 2
 	var base [bpf.VerdictLen]bpf.Counter

@@ -16,3 +16,11 @@ func Hash(salt *Salt, tag uint32, words [4]uint32) uint64 {
 	h *= salt[6] | 1
 	return h ^ h>>29
 }
+
+// Permute is the program's permutation of words.
+func Permute(salt *Salt, word uint32) uint32 {
+	word *= uint32(salt[7]) | 1
+	word ^= word >> 16
+	word *= uint32(salt[7]>>32) | 1
+	return word ^ word>>16
+}

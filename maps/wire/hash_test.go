@@ -36,6 +36,17 @@ func TestHashDependsOnAll(t *testing.T) {
 	}
 }
 
+// A permutation says of its input all that there is to say.
+func TestPermute(t *testing.T) {
+	seen := make(map[uint32]bool, 1<<20)
+	for i := range uint32(1 << 20) {
+		seen[wire.Permute(&salt, i*4093)] = true
+	}
+	if len(seen) != 1<<20 {
+		t.Errorf("%d different words of %d", len(seen), 1<<20)
+	}
+}
+
 // The program compares with what an earlier build of userspace wrote, so the hash never changes.
 func TestHashIsTheSameForever(t *testing.T) {
 	if got, want := wire.Hash(&salt, 7, [4]uint32{1, 2, 3, 4}), uint64(0x2e6bb7782bf0d1db); got != want {

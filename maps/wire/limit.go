@@ -127,6 +127,13 @@ func heatBurst(l limit.Limit) uint64 {
 	return least
 }
 
+// HasCells says whether the heat tier has cells for the sources of a limit. It has none where the burst
+// takes longer to drain than maxHeatBurst, which is 2.4 hours.
+func (l Limit) HasCells() bool {
+	compiled, err := l.Compile()
+	return err == nil && heatBurst(compiled) != bpf.Forever
+}
+
 func gcra(p limit.Params) bpf.Gcra { return bpf.Gcra{Cost: p.Cost, Burst: p.Burst} }
 
 func encodeRate(r rate.Rate) bpf.Rate {

@@ -233,14 +233,14 @@ func (k kernel) Unset(prefixes []netip.Prefix) ([]netip.Prefix, error) {
 
 func (k kernel) Policies() ([]admin.KernelPolicy, error) {
 	return []admin.KernelPolicy{
-		{Name: "default", Key: "source", Rate: "10kpps", Burst: 20000, Pass: admin.Count{Packets: 1, Bytes: 84}},
-		{Name: "dns", Proto: "udp", Ports: "53", Unverified: true, Key: "shared", DryRun: true, Rate: "50pps", Burst: 100},
+		{Name: "default", Key: "source", Overflow: "estimate", Rate: "10kpps", Burst: 20000, Pass: admin.Count{Packets: 1, Bytes: 84}},
+		{Name: "dns", Proto: "udp", Ports: "53", Unverified: true, Key: "shared", DryRun: true, Overflow: "drop", Rate: "50pps", Burst: 100},
 	}, nil
 }
 
 func (k kernel) SetPolicy(p config.Policy) error {
-	k.a.called("policy %s %q %d %d-%d syn %t unverified %t shared %t dry %t %s/%d %s/%d", p.Name, p.Proto, p.Protocol, p.FirstPort, p.LastPort,
-		p.SYN, p.Unverified, p.Shared, p.DryRun, p.Limit.Rate, p.Limit.Burst, p.Limit.Bandwidth, p.Limit.BandwidthBurst)
+	k.a.called("policy %s %q %d %d-%d syn %t unverified %t shared %t dry %t overflow %q %s/%d %s/%d", p.Name, p.Proto, p.Protocol, p.FirstPort, p.LastPort,
+		p.SYN, p.Unverified, p.Shared, p.DryRun, p.Overflow, p.Limit.Rate, p.Limit.Burst, p.Limit.Bandwidth, p.Limit.BandwidthBurst)
 	return nil
 }
 

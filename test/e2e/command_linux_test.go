@@ -174,11 +174,30 @@ type (
 		}
 		TrackedSources  int `json:"tracked_sources"`
 		VerifiedSources int `json:"verified_sources"`
+		Heat            struct {
+			ColdPackets uint64 `json:"cold_packets"`
+			Inserts     uint64
+			Deferred    uint64
+		}
 	}
 	statusJSON struct {
 		Interfaces []interfaceJSON
 		Rules      int
 		Try        *struct{ Until string }
+		Heat       struct {
+			MemoryBytes uint64 `json:"memory_bytes"`
+			Cells       int
+			Policies    []struct {
+				Policy   string
+				HoldsPPS float64 `json:"holds_pps"`
+			}
+		}
+		Memory struct {
+			Maps []struct {
+				Name       string
+				MaxEntries int `json:"max_entries"`
+			}
+		}
 	}
 	interfaceJSON struct {
 		Name, Mode      string
@@ -195,8 +214,8 @@ type (
 		Pass, Drop     packets
 	}
 	policyJSON struct {
-		Name, Rate string
-		Burst      uint64
+		Name, Rate, Overflow string
+		Burst                uint64
 	}
 )
 

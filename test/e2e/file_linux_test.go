@@ -143,3 +143,28 @@ func TestListTooLong(t *testing.T) {
 	l.wantState(before)
 	l.must("block", "--file", writeList(t, 999))
 }
+
+// TestMillionRules blocks a million addresses, and again: then nothing is left to write.
+func TestMillionRules(t *testing.T) {
+	const n = 1_000_000
+	file := writeList(t, n)
+	l := newLab(t)
+	l.attach()
+	for _, round := range []string{"first", "second"} {
+		took := duration(func() { l.must("block", "--file", file) })
+		t.Logf("%s time: %v", round, took)
+		if got := l.status().Rules; got != n {
+			t.Errorf("%d rules, want %d", got, n)
+		}
+		for _, i := range []int{0, n / 3, n - 1} {
+			l.wantPassed(udp(listed(i)), 3, 0)
+		}
+		l.wantPassed(udp(listed(n)), 3, 3)
+	}
+	took := duration(func() { l.must("unset", "--file", file) })
+	t.Logf("removed in %v", took)
+	if got := l.status().Rules; got != 0 {
+		t.Errorf("%d rules, want none", got)
+	}
+	l.wantPassed(udp(listed(n/3)), 3, 3)
+}

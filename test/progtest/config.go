@@ -148,8 +148,10 @@ func (l *Lab) DeleteAll() {
 	l.SetClock(0)
 	rules, err := l.Rules.List()
 	l.check(err)
+	var prefixes []netip.Prefix
 	for _, r := range rules {
-		_, err := l.Rules.Unset([]netip.Prefix{r.Prefix})
-		l.check(err)
+		prefixes = append(prefixes, r.Prefix)
 	}
+	_, err = l.Rules.Unset(prefixes)
+	l.check(err)
 }

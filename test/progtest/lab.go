@@ -121,8 +121,7 @@ func New(tb TB, o Options) *Lab {
 		prog:     coll.Programs[o.program()],
 		clock:    coll.Variables[bpf.VarClockNow],
 	}
-	l.Rules = rulemap.New(coll.Maps[bpf.MapRules4], coll.Maps[bpf.MapRules6],
-		coll.Maps[bpf.MapGlobals], l.Clock)
+	l.Rules = rulemap.New(coll.Maps, l.Clock)
 	l.SetClock(Start)
 	l.check(coll.Maps[bpf.MapGlobals].Put(uint32(0), &bpf.Global{Salt: o.salt()}))
 	l.check(l.Policies.Store(policymap.NewConfig()))
@@ -175,8 +174,7 @@ func (o Options) spec(tb TB) *ebpf.CollectionSpec {
 		bucketmap.SetKeys(spec.Maps[bpf.MapBuckets], 64)
 	}
 	size(bpf.MapBuckets, o.Sources, defaultSources)
-	size(bpf.MapRules4, o.Rules, 4096)
-	size(bpf.MapRules6, o.Rules, 4096)
+	rulemap.SetSizes(spec.Maps, uint32(cmp.Or(o.Rules, 4096)))
 	size(bpf.MapEvents, o.EventBytes, 1<<16)
 	if err := heatmap.Configure(spec, o.heat(), o.credits()); err != nil {
 		tb.Fatal(err)

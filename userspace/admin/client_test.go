@@ -95,7 +95,7 @@ func TestClient(t *testing.T) {
 	checkCall(t, "unset", admin.Done{Action: "unset", Prefixes: []netip.Prefix{address}, Changed: 1})(c.Unset(ctx, []netip.Prefix{address}))
 	checkCall(t, "policies", policies)(c.Policies(ctx))
 	checkCall(t, "set policy", admin.Done{Action: "policy set", Policy: "a/b", Changed: 1})(
-		c.SetPolicy(ctx, "a/b", admin.PolicySetting{Bandwidth: "100Mbit/s", Key: "shared", SYN: true, Unverified: true, Proto: "tcp"}))
+		c.SetPolicy(ctx, "a/b", admin.PolicySetting{Bandwidth: "100Mbit/s", Key: "shared", SYN: true, Unverified: true, Proto: "tcp", Overflow: "drop"}))
 	checkCall(t, "delete policy", admin.Done{Action: "policy delete", Policy: "dns", Changed: 1})(c.DeletePolicy(ctx, "dns"))
 	checkCall(t, "top", top)(c.Top(ctx, 1))
 	if err := c.Drain(ctx); err != nil {
@@ -104,7 +104,7 @@ func TestClient(t *testing.T) {
 	want := []string{
 		"set zone perip to 20r/s 0", fmt.Sprintf("reset slots %q", key), `report 203.0.113.7/32 "failed login" report 3`, "reload",
 		`set 203.0.113.7/32 block none/0 none/0 "" for 1m0s`, "unset [203.0.113.7/32]",
-		`policy a/b "tcp" 6 0-0 syn true unverified true shared true dry false none/0 100Mbit/s/12500000`, "delete dns", "drain",
+		`policy a/b "tcp" 6 0-0 syn true unverified true shared true dry false overflow "drop" none/0 100Mbit/s/12500000`, "delete dns", "drain",
 	}
 	if diff := cmp.Diff(want, a.Calls()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -145,6 +145,7 @@ func TestRefusals(t *testing.T) {
 		{request{"PUT", "/v1/policies/dns", `{"proto":"udp"}`}, 422, "needs a rate or a bandwidth"},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","ports":"0"}`}, 422, "use a port from 1 to 65535"},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","ports":"2-1"}`}, 422, `ports "2-1": the range ends before it starts; use 1-2`},
+		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","overflow":"shared"}`}, 422, `overflow "shared": use estimate, pass or drop`},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","key":"x"}`}, 422, `key "x": use source or shared`},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","proto":"256"}`}, 422, `256`},
 		{request{"DELETE", "/v1/policies/web", ""}, 404, "there is dns"},

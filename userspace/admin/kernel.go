@@ -18,7 +18,8 @@ type Kernel interface {
 	Unset(prefixes []netip.Prefix) ([]netip.Prefix, error)
 	// Policies returns all policies with what they counted; the default one first.
 	Policies() ([]KernelPolicy, error)
-	// SetPolicy adds a policy, or replaces the one of its name; the name "default" has only a limit.
+	// SetPolicy adds a policy, or replaces the one of its name; the name "default" has only a limit and an
+	// overflow. Without an overflow it keeps the one that it has.
 	SetPolicy(p config.Policy) error
 	// DeletePolicy removes a policy. ErrNotFound if there is none of the name.
 	DeletePolicy(name string) error
@@ -54,6 +55,7 @@ type KernelPolicy struct {
 	Unverified     bool   `json:"unverified,omitempty" doc:"only packets of sources that are not verified"`
 	Key            string `json:"key" enum:"source,shared"`
 	DryRun         bool   `json:"dry_run"`
+	Overflow       string `json:"overflow" enum:"estimate,pass,drop" doc:"what becomes of packets of a source near its limit while there is no bucket for it"`
 	Rate           string `json:"rate,omitempty"`
 	Burst          uint64 `json:"burst,omitempty"`
 	Bandwidth      string `json:"bandwidth,omitempty"`

@@ -152,7 +152,7 @@ func notePolicy(k Kernel, r *http.Request, name string) {
 	}
 	p := policies[i]
 	note(r, "was", fieldsOf(PolicySetting{
-		Proto: p.Proto, Ports: p.Ports, SYN: p.SYN, Unverified: p.Unverified, Key: p.Key, DryRun: p.DryRun,
+		Proto: p.Proto, Ports: p.Ports, SYN: p.SYN, Unverified: p.Unverified, Key: p.Key, DryRun: p.DryRun, Overflow: p.Overflow,
 		Rate: p.Rate, Burst: p.Burst, Bandwidth: p.Bandwidth, BandwidthBurst: p.BandwidthBurst,
 	}))
 }

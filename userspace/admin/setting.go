@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
@@ -33,6 +34,7 @@ type PolicySetting struct {
 	Unverified     bool   `json:"unverified,omitempty" doc:"only packets of sources that are not verified"`
 	Key            string `json:"key,omitempty" enum:"source,shared" doc:"whose packets count together: each source's (the default), or all"`
 	DryRun         bool   `json:"dry_run,omitempty" doc:"count what would be dropped, and drop nothing"`
+	Overflow       string `json:"overflow,omitempty" enum:"estimate,pass,drop" doc:"what becomes of packets of a source near its limit while there is no bucket for it; by default what it was, or estimate"`
 	Rate           string `json:"rate,omitempty" doc:"packets, as 500pps, 10kpps or 30ppm"`
 	Burst          uint64 `json:"burst,omitempty" doc:"packets; by default those of a second"`
 	Bandwidth      string `json:"bandwidth,omitempty" doc:"as 100Mbit/s or 12MB/s"`
@@ -71,9 +73,12 @@ func (s *RuleSetting) rule() (r config.PrefixRule, period time.Duration, err err
 
 // policy returns the policy of a name.
 func (s *PolicySetting) policy(name string) (p config.Policy, err error) {
-	p = config.Policy{Name: name, Proto: s.Proto, SYN: s.SYN, Unverified: s.Unverified, Shared: s.Key == "shared", DryRun: s.DryRun}
+	p = config.Policy{Name: name, Proto: s.Proto, SYN: s.SYN, Unverified: s.Unverified, Shared: s.Key == "shared", DryRun: s.DryRun, Overflow: s.Overflow}
 	if s.Key != "" && s.Key != "source" && s.Key != "shared" {
 		return p, fmt.Errorf("key %.40q: use source or shared", s.Key)
+	}
+	if s.Overflow != "" && !slices.Contains(config.Overflows(), s.Overflow) {
+		return p, fmt.Errorf("overflow %.40q: use estimate, pass or drop", s.Overflow)
 	}
 	if p.Proto != "" {
 		var known bool

@@ -15,12 +15,14 @@ type Kernel struct {
 	Mode       string   // ModeAuto, ModeNative or ModeGeneric
 	// IPv4Prefix (0 to 32) and IPv6Prefix (0 to 128) are how many bits of an address make a source.
 	IPv4Prefix, IPv6Prefix int
-	// Overflow is what becomes of packets of sources that the table has no room for: OverflowPass,
-	// OverflowDrop or OverflowShared.
+	// Overflow is what becomes of packets of sources near their limit that there is no bucket for:
+	// OverflowEstimate, OverflowPass or OverflowDrop. Policies that say it have their own.
 	Overflow string
 	DryRun   bool
 	// MaxSources and MaxRules are the sizes of a new instance; 0 for the loader's defaults.
 	MaxSources, MaxRules uint32
+	// HeatMemory is the size in bytes of a new instance's heat table; 0 for one that fits the limits.
+	HeatMemory uint64
 	// VerifiedFor is for how long a client counts as verified whose request was allowed; 0 for never.
 	VerifiedFor time.Duration
 	Default     KernelLimit // zero for no limit
@@ -29,15 +31,15 @@ type Kernel struct {
 	RuleFiles   []RuleFile
 }
 
-// The values of Kernel.Mode and Kernel.Overflow.
+// The values of Kernel.Mode, Kernel.Overflow and Policy.Overflow.
 const (
 	ModeAuto    = "auto"
 	ModeNative  = "native"
 	ModeGeneric = "generic"
 
-	OverflowPass   = "pass"
-	OverflowDrop   = "drop"
-	OverflowShared = "shared"
+	OverflowEstimate = "estimate"
+	OverflowPass     = "pass"
+	OverflowDrop     = "drop"
 )
 
 // KernelLimit is what a source may send. A zero rate does not limit, and its burst is 0; of others it is at least 1, by
@@ -64,6 +66,7 @@ type Policy struct {
 	Unverified          bool // only packets of sources that are not verified
 	Shared              bool // one bucket for all that match, not one for each source
 	DryRun              bool
+	Overflow            string      // as Kernel.Overflow; of a policy that is set live, empty for what it was
 	Limit               KernelLimit // not zero
 	Line                int
 }

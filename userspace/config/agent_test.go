@@ -55,10 +55,10 @@ func server(text string) *url.URL {
 func TestContract(t *testing.T) {
 	want := fileOf(parse(t, contract).HTTP)
 	want.Kernel = &config.Kernel{
-		Interfaces: []string{"eth0"}, Mode: config.ModeAuto, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: config.OverflowPass, VerifiedFor: config.DefaultVerifiedFor,
+		Interfaces: []string{"eth0"}, Mode: config.ModeAuto, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: config.OverflowEstimate, VerifiedFor: config.DefaultVerifiedFor,
 		Default: config.KernelLimit{Rate: pps(10_000), Burst: 20_000, Bandwidth: bps(12_500_000), BandwidthBurst: 12_500_000},
 		Policies: []config.Policy{{
-			Name: "dns", Proto: "udp", Protocol: 17, FirstPort: 53, LastPort: 53, Limit: config.KernelLimit{Rate: pps(50), Burst: 100}, Line: 5,
+			Name: "dns", Proto: "udp", Protocol: 17, FirstPort: 53, LastPort: 53, Overflow: config.OverflowEstimate, Limit: config.KernelLimit{Rate: pps(50), Burst: 100}, Line: 5,
 		}},
 		Rules: []config.PrefixRule{
 			{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Action: config.Limit, Limit: config.KernelLimit{Rate: pps(100), Burst: 100}, Line: 6},
@@ -135,12 +135,12 @@ func TestFullAgent(t *testing.T) {
 func fullKernel() *config.Kernel {
 	return &config.Kernel{
 		Interfaces: []string{"eth0", "eth1.100"}, Mode: config.ModeNative, IPv4Prefix: 24, IPv6Prefix: 56,
-		Overflow: config.OverflowShared, DryRun: true, MaxSources: 2_000_000, MaxRules: 500_000, VerifiedFor: 5 * time.Minute,
+		Overflow: config.OverflowDrop, DryRun: true, MaxSources: 2_000_000, MaxRules: 500_000, HeatMemory: 2 << 20, VerifiedFor: 5 * time.Minute,
 		Default: config.KernelLimit{Rate: pps(10_000), Burst: 20_000, Bandwidth: bps(12_500_000), BandwidthBurst: 1_000_000},
 		Policies: []config.Policy{
-			{Name: "dns", Proto: "udp", Protocol: 17, FirstPort: 53, LastPort: 53, Limit: config.KernelLimit{Rate: pps(50), Burst: 100}, Line: 12},
-			{Name: "syn", Proto: "tcp", Protocol: 6, FirstPort: 80, LastPort: 443, SYN: true, Limit: config.KernelLimit{Rate: pps(20), Burst: 20}, Line: 13},
-			{Name: "ping", Proto: "icmp", Protocol: 1, Shared: true, Unverified: true, DryRun: true, Limit: config.KernelLimit{Bandwidth: bps(64 << 10), BandwidthBurst: 2000}, Line: 14},
+			{Name: "dns", Proto: "udp", Protocol: 17, FirstPort: 53, LastPort: 53, Overflow: config.OverflowDrop, Limit: config.KernelLimit{Rate: pps(50), Burst: 100}, Line: 12},
+			{Name: "syn", Proto: "tcp", Protocol: 6, FirstPort: 80, LastPort: 443, SYN: true, Overflow: config.OverflowPass, Limit: config.KernelLimit{Rate: pps(20), Burst: 20}, Line: 13},
+			{Name: "ping", Proto: "icmp", Protocol: 1, Shared: true, Unverified: true, DryRun: true, Overflow: config.OverflowDrop, Limit: config.KernelLimit{Bandwidth: bps(64 << 10), BandwidthBurst: 2000}, Line: 14},
 		},
 		Rules: []config.PrefixRule{
 			{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Action: config.Limit, Limit: config.KernelLimit{Rate: pps(100), Burst: 100}, Line: 16},
@@ -153,7 +153,7 @@ func fullKernel() *config.Kernel {
 		},
 		RuleFiles: []config.RuleFile{
 			{Path: "/etc/headgate/blocked.txt", Action: config.Block, Line: 21},
-			{Path: "partners.txt", Action: config.Limit, Limit: config.KernelLimit{Bandwidth: bps(125_000_000), BandwidthBurst: 125_000_000}, Line: 22},
+			{Path: "partners.txt", Action: config.Limit, Limit: config.KernelLimit{Bandwidth: bps(125_000_000), BandwidthBurst: 125_000_000}, Line: 21},
 		},
 	}
 }

@@ -9,6 +9,7 @@ const (
 	bandwidthBurstForm = "a size, 64KiB or 1MB"
 	prefixForm         = "192.0.2.7, 192.0.2.0/24 or 2001:db8::/32"
 	fileForm           = "a path, absolute or from the file's directory"
+	overflowMeaning    = "what becomes of packets of a source near its limit while there is no bucket for it: by an estimate of its own that is never too generous, or all of them pass, or none"
 	dryRunMeaning      = "true counts what would be dropped, and drops nothing"
 )
 
@@ -18,11 +19,12 @@ func kernelFields() []Field {
 		{"mode", either(modes()), ModeAuto, "native is in the driver, generic works with any and is slower, auto takes native where the driver has it"},
 		{"ipv4_prefix", "a number from 0 to 32", strconv.Itoa(DefaultIPv4Prefix), "how many bits of an IPv4 address make a source"},
 		{"ipv6_prefix", "a number from 0 to 128", strconv.Itoa(DefaultIPv6Prefix), "how many bits of an IPv6 address make a source; link-local ones are never cut"},
-		{"overflow", either(overflows()), OverflowPass, "what becomes of packets of sources that the table has no room for; shared is one bucket for all of them"},
+		{"overflow", either(Overflows()), OverflowEstimate, overflowMeaning + "; for the default limit, and policies that do not say"},
 		{"dry_run", "true or false", "false", dryRunMeaning},
 		{"verified_for", "a time, 10m or 1h", "10m", "for how long a client is verified whose HTTP request was allowed, for policies with unverified; 0 for never"},
 		{"max_sources", "a number from 1 to 100M", "1048576", "how many sources a new instance keeps at once"},
 		{"max_rules", "a number from 1 to 100M", "1048576", "how many prefixes of each family a new instance has room for"},
+		{"heat_memory", "a size from 16KiB to 1GiB", "by the limits, 1MiB to 64MiB", "how much a new instance has for sources that are far from their limit, and so for a flood from made-up addresses; `status` says up to which"},
 		{"default", "{rate: 10kpps, burst: 20k, bandwidth: 100Mbit/s}", "packets are only counted", "what each source may send"},
 		{"policies", "a list, [{name: dns, proto: udp, port: 53, rate: 50pps}]", "none", "limits for some packets, beside the default one; up to 7"},
 		{"rules", "a list, [{prefix: 192.0.2.0/24, block: true}]", "none", "what is said of addresses and prefixes; the longest that contains the source decides"},
@@ -47,6 +49,7 @@ func policyFields() []Field {
 		{"syn", "true or false", "false", "true is for packets only that open a TCP connection"},
 		{"unverified", "true or false", "false", "true is for packets only of sources that are not verified, nor have a limit in rules"},
 		{"key", either(policyKeys()), keySource, "source is a bucket for each source, shared is one for all that match"},
+		{"overflow", either(Overflows()), "kernel.overflow", overflowMeaning},
 		{"dry_run", "true or false", "false", dryRunMeaning},
 	}, limitFields()...)
 }

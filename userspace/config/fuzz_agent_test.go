@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"path"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,14 +37,14 @@ func checkAgent(t *testing.T, f *config.File) {
 
 func checkKernel(t *testing.T, k *config.Kernel) {
 	t.Helper()
-	if len(k.Interfaces) == 0 || k.Mode == "" || k.Overflow == "" || len(k.Policies) > 7 {
+	if len(k.Interfaces) == 0 || k.Mode == "" || !slices.Contains(config.Overflows(), k.Overflow) || len(k.Policies) > 7 {
 		t.Errorf("kernel %+v", k)
 	}
 	checkLimit(t, k.Default, true)
 	policies := map[string]bool{"": true}
 	for _, p := range k.Policies {
 		checkLimit(t, p.Limit, false)
-		if policies[p.Name] || p.Name == "default" || p.FirstPort > p.LastPort || (p.FirstPort == 0) != (p.LastPort == 0) {
+		if !slices.Contains(config.Overflows(), p.Overflow) || policies[p.Name] || p.Name == "default" || p.FirstPort > p.LastPort || (p.FirstPort == 0) != (p.LastPort == 0) {
 			t.Errorf("policy %+v", p)
 		}
 		policies[p.Name] = true

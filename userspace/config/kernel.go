@@ -17,6 +17,12 @@ const (
 	defaultMaxRules = 1 << 20
 )
 
+// The sizes in bytes that a heat table can have.
+const (
+	MinHeatMemory = 16 << 10
+	MaxHeatMemory = 1 << 30
+)
+
 // DefaultVerifiedFor is for how long a client counts as verified unless the file says otherwise.
 const DefaultVerifiedFor = 10 * time.Minute
 
@@ -30,8 +36,10 @@ type kernelSection struct {
 	rules    []value             // where Kernel.Rules are
 }
 
-func modes() []string     { return []string{ModeAuto, ModeNative, ModeGeneric} }
-func overflows() []string { return []string{OverflowPass, OverflowDrop, OverflowShared} }
+func modes() []string { return []string{ModeAuto, ModeNative, ModeGeneric} }
+
+// Overflows returns the values of Kernel.Overflow.
+func Overflows() []string { return []string{OverflowEstimate, OverflowPass, OverflowDrop} }
 
 func (w *whole) readKernel(v value) {
 	m, ok := v.mapping(kernelFields())
@@ -42,11 +50,12 @@ func (w *whole) readKernel(v value) {
 	w.Kernel = s.Kernel
 	s.Interfaces = m.interfaces()
 	s.Mode = m.choice("mode", modes(), ModeAuto)
-	s.Overflow = m.choice("overflow", overflows(), OverflowPass)
+	s.Overflow = m.overflow(OverflowEstimate)
 	s.DryRun = m.flag("dry_run")
 	s.VerifiedFor = m.duration("verified_for", 0, day, DefaultVerifiedFor)
 	s.MaxSources = uint32(m.count("max_sources", 1, maxEntries, 0))
 	s.MaxRules = uint32(m.count("max_rules", 1, maxEntries, 0))
+	s.HeatMemory = m.size("heat_memory", MinHeatMemory, MaxHeatMemory, 0)
 	before := len(v.file.errors)
 	s.IPv4Prefix = int(m.count("ipv4_prefix", 0, 32, DefaultIPv4Prefix))
 	s.IPv6Prefix = int(m.count("ipv6_prefix", 0, 128, DefaultIPv6Prefix))
@@ -59,6 +68,16 @@ func (w *whole) readKernel(v value) {
 	s.readRuleFiles(m.field("rule_files"))
 	s.checkRoom(m)
 	s.checkShadowed()
+}
+
+// overflow returns what becomes of packets that there is no bucket for, otherwise where nothing is said.
+func (m mapping) overflow(otherwise string) string {
+	if v := m.field("overflow"); v.given() && v.node.Value == keyShared {
+		v.fail("shared is no more; use estimate, by which each source has its own limit also where there is no room, " +
+			"or limit all strangers together by a policy with key: shared and unverified: true")
+		return otherwise
+	}
+	return m.choice("overflow", Overflows(), otherwise)
 }
 
 // interfaces returns the names of network interfaces.

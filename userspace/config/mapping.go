@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate/headgate/userspace/rate"
 )
 
 // mapping is a section with known fields.
@@ -123,6 +125,20 @@ func (m mapping) count(name string, low, high, otherwise uint64) uint64 {
 		return otherwise
 	}
 	return v.count(low, high)
+}
+
+// size returns a number of bytes of at least low and at most high, 0 if it is wrong.
+func (m mapping) size(name string, low, high, otherwise uint64) uint64 {
+	v := m.field(name)
+	if !v.given() {
+		return otherwise
+	}
+	n, ok := v.number(rate.ParseSize, rate.FormatSize(low))
+	if ok && (n < low || n > high) {
+		v.fail("%s is out of range; use %s to %s", rate.FormatSize(n), rate.FormatSize(low), rate.FormatSize(high))
+		return 0
+	}
+	return n
 }
 
 // flag returns true or false, which it is if it is not given.

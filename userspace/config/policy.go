@@ -61,6 +61,7 @@ func (s *kernelSection) policy(m mapping) Policy {
 	p.Proto, p.Protocol = m.protocol()
 	p.FirstPort, p.LastPort = m.ports()
 	p.Shared = m.choice("key", policyKeys(), keySource) == keyShared
+	p.Overflow = m.overflow(s.Overflow)
 	p.Limit = m.limit()
 	m.checkLimited()
 	m.checkProtocol(p)

@@ -45,7 +45,7 @@ func full() metrics.Sources {
 		Interfaces: []metrics.Interface{{Name: "eth0", Mode: "native", Attached: true}, {Name: "eth1"}},
 		Policies:   []metrics.Policy{{"default", "pass", next(), next()}, {"default", "drop", next(), next()}},
 		Rules:      []metrics.Rules{{"block", "handdown", 3}, {"allow", "config", 1}, {"limit", "cli", 0}},
-		Sources:    12, MaxSources: 1 << 20, Verified: 7, MemoryBytes: 149_422_080,
+		Sources:    12, MaxSources: 1 << 20, Verified: 7, ColdPackets: 88_888, Inserts: 77_777, Deferred: 555, MemoryBytes: 149_422_080,
 	}
 	for _, r := range []struct{ verdict, reason string }{
 		{"pass", "under_limit"}, {"drop", "over_packet_limit"}, {"drop", "blocked"}, {"would_drop", "over_byte_limit"},

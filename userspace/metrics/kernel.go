@@ -10,6 +10,10 @@ type Kernel struct {
 	Sources, MaxSources int
 	// Verified is how many sources proved to be who they say, and count as such now.
 	Verified int
+	// ColdPackets passed by their heat cell alone, for each policy that they passed.
+	ColdPackets uint64
+	// Inserts is how many buckets were made, Deferred how often a source that needs one got none.
+	Inserts, Deferred uint64
 	// MemoryBytes is what the kernel charges for all maps; 0 where it does not say.
 	MemoryBytes uint64
 }

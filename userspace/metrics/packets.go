@@ -1,7 +1,7 @@
 package metrics
 
 type kernelFamilies struct {
-	up, attached, packets, bytes, policyPackets, policyBytes, rules, sources, maxSources, verified, memory *family
+	up, attached, packets, bytes, policyPackets, policyBytes, rules, sources, maxSources, verified, cold, inserts, memory *family
 }
 
 func newKernelFamilies() kernelFamilies {
@@ -26,6 +26,10 @@ func newKernelFamilies() kernelFamilies {
 			"Sources that there is room for."),
 		verified: gauge("kernel_verified_sources",
 			"Sources that proved to be who they say, and count as such now."),
+		cold: counter("kernel_heat_packets_total",
+			"Packets of sources far from their limit, which passed by their heat cell alone; for each policy that they passed."),
+		inserts: counter("kernel_bucket_inserts_total",
+			"Buckets that were made for sources, and those that were deferred: needed, and not made, as too many were or there was no room.", "result"),
 		memory: gauge("kernel_memory_bytes",
 			"Bytes of memory that the kernel charges for all maps; 0 if it does not say."),
 	}
@@ -33,7 +37,8 @@ func newKernelFamilies() kernelFamilies {
 
 func (f kernelFamilies) all() []*family {
 	return []*family{
-		f.up, f.attached, f.packets, f.bytes, f.policyPackets, f.policyBytes, f.rules, f.sources, f.maxSources, f.verified, f.memory,
+		f.up, f.attached, f.packets, f.bytes, f.policyPackets, f.policyBytes, f.rules, f.sources, f.maxSources, f.verified,
+		f.cold, f.inserts, f.memory,
 	}
 }
 
@@ -55,5 +60,8 @@ func (f kernelFamilies) read(s scrape, k *Kernel) {
 	s.add(f.sources, float64(k.Sources))
 	s.add(f.maxSources, float64(k.MaxSources))
 	s.add(f.verified, float64(k.Verified))
+	s.count(f.cold, k.ColdPackets)
+	s.count(f.inserts, k.Inserts, "made")
+	s.count(f.inserts, k.Deferred, "deferred")
 	s.count(f.memory, k.MemoryBytes)
 }

@@ -11,8 +11,13 @@
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
-/* What frames get as their source: one of sources addresses from first_source on, at random. */
+/*
+ * What frames get as their source: one of sources addresses at random, the first and what is some
+ * number of steps further, within a mask.
+ */
 volatile const __u32 first_source = 0;
+volatile const __u32 source_step = 1;
+volatile const __u32 source_mask = ~0U;
 volatile const __u64 sources = 1;
 
 /* Where generate sends frames to. */
@@ -54,10 +59,12 @@ static __always_inline bool random_source(__be32 *source)
 {
 	__u32 zero = 0;
 	__u64 *state = bpf_map_lookup_elem(&random_states, &zero);
+	__u32 n;
 
 	if (!state)
 		return false;
-	*source = bpf_htonl(first_source + (__u32)(random32(state) * sources >> 32));
+	n = random32(state) * sources >> 32;
+	*source = bpf_htonl(first_source + (n * source_step & source_mask));
 	return true;
 }
 

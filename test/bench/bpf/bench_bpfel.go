@@ -27,6 +27,8 @@ const (
 	benchVarClockNow     = "clock_now"
 	benchVarFirstSource  = "first_source"
 	benchVarOutIfindex   = "out_ifindex"
+	benchVarSourceMask   = "source_mask"
+	benchVarSourceStep   = "source_step"
 	benchVarSources      = "sources"
 	benchVarTickFirst    = "tick_first"
 	benchVarTickNs       = "tick_ns"
@@ -97,6 +99,8 @@ type benchVariableSpecs struct {
 	ClockNow    *ebpf.VariableSpec `ebpf:"clock_now"`
 	FirstSource *ebpf.VariableSpec `ebpf:"first_source"`
 	OutIfindex  *ebpf.VariableSpec `ebpf:"out_ifindex"`
+	SourceMask  *ebpf.VariableSpec `ebpf:"source_mask"`
+	SourceStep  *ebpf.VariableSpec `ebpf:"source_step"`
 	Sources     *ebpf.VariableSpec `ebpf:"sources"`
 	TickFirst   *ebpf.VariableSpec `ebpf:"tick_first"`
 	TickNs      *ebpf.VariableSpec `ebpf:"tick_ns"`
@@ -141,6 +145,8 @@ type benchVariables struct {
 	ClockNow    *ebpf.Variable `ebpf:"clock_now"`
 	FirstSource *ebpf.Variable `ebpf:"first_source"`
 	OutIfindex  *ebpf.Variable `ebpf:"out_ifindex"`
+	SourceMask  *ebpf.Variable `ebpf:"source_mask"`
+	SourceStep  *ebpf.Variable `ebpf:"source_step"`
 	Sources     *ebpf.Variable `ebpf:"sources"`
 	TickFirst   *ebpf.Variable `ebpf:"tick_first"`
 	TickNs      *ebpf.Variable `ebpf:"tick_ns"`

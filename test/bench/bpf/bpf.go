@@ -24,10 +24,13 @@ const (
 	MapRandom = benchMapRandomStates
 )
 
-// Names of the constants to set before loading. Sources are the addresses from VarFirstSource
-// (uint32, host byte order) on, VarSources (uint64, at most 2^32) in number.
+// Names of the constants to set before loading. Sources are VarSources (uint64, at most 2^32) addresses:
+// VarFirstSource (uint32, host byte order) and those so many times VarSourceStep (uint32) further,
+// within VarSourceMask (uint32).
 const (
 	VarFirstSource = benchVarFirstSource
+	VarSourceStep  = benchVarSourceStep
+	VarSourceMask  = benchVarSourceMask
 	VarSources     = benchVarSources
 	VarOutIfindex  = benchVarOutIfindex // uint32
 )

@@ -45,6 +45,10 @@ func New(s Setup) (*Instance, error) {
 		return nil, fmt.Errorf("load the limiter: %w", err)
 	}
 	in := &Instance{coll: coll}
+	if err := coll.Maps[bpf.MapGlobals].Put(uint32(0), &bpf.Global{Salt: salt()}); err != nil {
+		in.Close()
+		return nil, fmt.Errorf("set the salt: %w", err)
+	}
 	if err := in.configure(s, spec.Maps[bpf.MapConfigs].InnerMap); err != nil {
 		in.Close()
 		return nil, err
@@ -62,19 +66,20 @@ func setConstants(spec *ebpf.CollectionSpec) error {
 	if err != nil {
 		return err
 	}
-	if err := spec.Variables[bpf.VarHashSalt].Set(newSalt()); err != nil {
+	if err := spec.Variables[bpf.VarHashSalt].Set(salt()); err != nil {
 		return err
 	}
 	heat := heatmap.Settings{Memory: heatmap.DefaultMemory, Buckets: spec.Maps[bpf.MapBuckets].MaxEntries, CPUs: cpus, Tick: tick}
 	return heatmap.Configure(spec, heat, heat.Credits())
 }
 
-// newSalt draws what the hashes of an instance are seeded with.
-func newSalt() (salt wire.Salt) {
-	for i := range salt {
-		salt[i] = rand.Uint64()
+// salt returns what hashes are seeded with, the same in each run.
+func salt() (words wire.Salt) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range words {
+		words[i] = random.Uint64()
 	}
-	return salt
+	return words
 }
 
 func (in *Instance) configure(s Setup, inner *ebpf.MapSpec) error {
@@ -93,8 +98,7 @@ func (in *Instance) configure(s Setup, inner *ebpf.MapSpec) error {
 			rules[i].PolicyID = config.Policies[0].ID()
 		}
 	}
-	m := in.coll.Maps
-	_, err := rulemap.New(m[bpf.MapRules4], m[bpf.MapRules6], m[bpf.MapGlobals], wire.BootTime).SetAll(rules, nil)
+	_, err := rulemap.New(in.coll.Maps, wire.BootTime).SetAll(rules, nil)
 	return err
 }
 

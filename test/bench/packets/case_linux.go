@@ -26,6 +26,7 @@ type benchCase struct {
 	frame   []byte
 	returns uint32 // what the program has to return
 	sources int    // about as many as have to be warmed up
+	again   int    // packets before each sample, so that what others put into the caches is not measured
 	spread  bool   // program sets another source per packet, and calls what is measured
 
 	limiter *instance.Instance // that is measured, or nil
@@ -66,12 +67,17 @@ func newBaselines() ([]*benchCase, error) {
 		name: report.SpreadBy, program: coll.Programs[bpf.Noop], frame: frame4(), returns: xdpDrop,
 	}
 	cases := []*benchCase{noop, clock, spreading}
-	return cases, spreading.spreadOver(many)
+	return cases, spreading.spreadOver(consecutive(many))
 }
 
-// spreadOver makes the packets of the case come from so many sources.
-func (c *benchCase) spreadOver(sources uint64) error {
-	coll, err := bpf.Open(map[string]any{bpf.VarFirstSource: firstSource, bpf.VarSources: sources})
+// spreadOver makes the packets of the case come from these sources.
+func (c *benchCase) spreadOver(sources addresses) error {
+	coll, err := bpf.Open(map[string]any{
+		bpf.VarFirstSource: sources.first,
+		bpf.VarSourceStep:  sources.step,
+		bpf.VarSourceMask:  sources.mask,
+		bpf.VarSources:     sources.n,
+	})
 	if err != nil {
 		return err
 	}

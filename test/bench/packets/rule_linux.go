@@ -26,8 +26,10 @@ func blocks(n int, draw func(*rand.Rand) netip.Prefix) []rulemap.Rule {
 	return rules
 }
 
+func lengths4() []int { return []int{16, 20, 22, 24, 24, 24, 28, 32, 32, 32} }
+
 func drawPrefix4(random *rand.Rand) netip.Prefix {
-	lengths := [...]int{16, 20, 22, 24, 24, 24, 28, 32, 32, 32}
+	lengths := lengths4()
 	var addr [4]byte
 	binary.BigEndian.PutUint32(addr[:], random.Uint32())
 	return netip.PrefixFrom(netip.AddrFrom4(addr), lengths[random.IntN(len(lengths))]).Masked()

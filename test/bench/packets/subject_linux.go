@@ -13,6 +13,7 @@ import (
 const (
 	hotUnder = "one source, under its limit"
 	hotOver  = "one source, over its limit"
+	spoofed  = "a new source per packet, 1,000 pps each"
 )
 
 // subject says how to set a limiter up, what to send it, and what it has to make of that.
@@ -20,14 +21,15 @@ type subject struct {
 	name    string
 	setup   setup
 	reason  bpf.Reason
-	sources uint64 // 0 for the one of the frame
+	sources uint64     // 0 for the one of the frame
+	among   *addresses // nil for consecutive ones
 	ipv6    bool
 	frags   bool
 }
 
 // subjects returns all that is measured of the limiter.
 func subjects() []subject {
-	return slices.Concat(oneSource(), manySources(), policies(), variants())
+	return slices.Concat(oneSource(), manySources(), million(), policies(), variants())
 }
 
 func ruleCounts() []int { return []int{0, 10, 10_000} }
@@ -73,11 +75,11 @@ func manySources() []subject {
 		million = append(million, subject{name: withRules("1 M sources", n), reason: bpf.ReasonUnderLimit,
 			setup: setup{onePolicy(fast()), rules, manyBuckets}, sources: many})
 	}
-	flood := subject{name: "a new source per packet, map of 1 M", reason: bpf.ReasonUnderLimit,
+	fine := subject{name: "a new source per packet, by the exact clock", reason: bpf.ReasonUnderLimit,
 		setup: setup{onePolicy(fast()), nil, manyBuckets}, sources: all}
-	spoofed := subject{name: "a new source per packet, 1,000 pps each", reason: bpf.ReasonUnderLimit,
+	flood := subject{name: spoofed, reason: bpf.ReasonUnderLimit,
 		setup: setup{onePolicy(usual()), nil, manyBuckets}, sources: all}
-	return slices.Concat(some256, million, []subject{flood, spoofed})
+	return slices.Concat(some256, million, []subject{fine, flood})
 }
 
 func policies() []subject {
@@ -126,14 +128,24 @@ func (s subject) open() (*benchCase, error) {
 	if s.ipv6 {
 		c.frame = frame6()
 	}
-	if s.reason == bpf.ReasonUnderLimit || s.reason == bpf.ReasonAllowed {
+	switch s.reason {
+	case bpf.ReasonUnderLimit, bpf.ReasonAllowed, bpf.ReasonNoPolicy:
 		c.returns = xdpPass
 	}
+	among := s.among
 	if s.sources > 0 {
-		if err := c.spreadOver(s.sources); err != nil {
-			c.close()
-			return nil, err
-		}
+		all := consecutive(s.sources)
+		among = &all
+	}
+	if among == nil {
+		return c, nil
+	}
+	if s.among != nil {
+		c.again = floodPackets
+	}
+	if err := c.spreadOver(*among); err != nil {
+		c.close()
+		return nil, err
 	}
 	return c, nil
 }

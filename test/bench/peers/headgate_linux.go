@@ -19,7 +19,7 @@ func perSource() policymap.Policy {
 }
 
 func together() policymap.Policy {
-	return policymap.Policy{Name: "together", Key: policymap.Shared, Limit: packets(totalRate, totalBurst)}
+	return policymap.Policy{Name: "together", Key: policymap.Shared, Unverified: true, Limit: packets(totalRate, totalBurst)}
 }
 
 func packets(perSecond, burst uint64) wire.Limit {

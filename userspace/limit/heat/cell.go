@@ -121,12 +121,12 @@ func read(c clock, w weight, cell *Cell, own bool) reading {
 	case int64(debt) <= 0 || c.stale(cell.Mark):
 	case cell.Time&exact != 0:
 		r.debt = debt
-	case !own:
+	case own:
+		r.debt = debt
+	default:
 		// The other one may owe more than a cold source can, and this one does not.
 		r.debt = min(debt, w.cold)
-	case debt <= w.most+2*c.slack:
-		r.debt = debt
-	} // otherwise it is what is left of another limit
+	}
 	return r
 }
 

@@ -17,7 +17,6 @@ type weight struct {
 	burst  uint64 // the smaller one
 	cold   uint64 // the debt up to which a source is cold
 	whole  uint64 // the debt up to which its cell alone lets it pass
-	most   uint64 // nobody owes more
 	fits   bool   // an idle source could send the packet
 }
 
@@ -28,7 +27,6 @@ func weigh(l limit.Limit, length uint64) weight {
 	w := weight{
 		charge: ticks(l.Packets, l.Packets.Cost),
 		burst:  smallerBurst(l),
-		most:   max(ticks(l.Packets, l.Packets.Burst), ticks(l.Bytes, l.Bytes.Burst)),
 		fits:   l.Bytes.IsZero() || l.Bytes.Cost*length <= l.Bytes.Burst,
 	}
 	w.cold = max(w.burst/2&^exact, w.charge)

@@ -162,7 +162,7 @@ func boolInt(b bool) int {
 
 func policyView(p policymap.Policy, config *policymap.Config, counted statmap.Slot) admin.KernelPolicy {
 	view := admin.KernelPolicy{
-		Name: p.Name, Ports: p.Ports.String(), SYN: p.SYN, Unverified: p.Unverified, Key: p.Key.String(), DryRun: p.DryRun || config.DryRun,
+		Name: p.Name, Overflow: p.Overflow.String(), Ports: p.Ports.String(), SYN: p.SYN, Unverified: p.Unverified, Key: p.Key.String(), DryRun: p.DryRun || config.DryRun,
 		Pass: admin.Count(counted.Pass), Drop: admin.Count(counted.Drop), WouldDrop: admin.Count(counted.WouldDrop),
 	}
 	if p.HasProto {
@@ -173,27 +173,34 @@ func policyView(p policymap.Policy, config *policymap.Config, counted statmap.Sl
 	return view
 }
 
-// SetPolicy adds a policy, or replaces the one of its name; the name "default" has only a limit. It holds until the next
+// SetPolicy adds a policy, or replaces the one of its name; the name "default" has only a limit and an overflow. It holds until the next
 // Apply if the file has the policy, and otherwise for good.
 func (p *Plane) SetPolicy(policy config.Policy) error {
-	made := policyOf(policy)
-	if err := made.Validate(); err != nil {
+	made, err := policyOf(policy)
+	if err := cmp.Or(err, made.Validate()); err != nil {
 		return admin.Refusal{Err: err}
 	}
 	if made.Name == policymap.Default && (made.HasProto || made.Ports != policymap.Ports{} || made.SYN || made.Unverified || made.Key == policymap.Shared || made.DryRun) {
-		return admin.Refusal{Err: errors.New("the default policy matches every packet; it has only a limit")}
+		return admin.Refusal{Err: errors.New("the default policy matches every packet; it has only a limit and an overflow")}
 	}
-	return refused(p.changed(func(i *loader.Instance) error { return p.setPolicy(i, made) }))
+	return refused(p.changed(func(i *loader.Instance) error { return p.setPolicy(i, made, policy.Overflow == "") }))
 }
 
-// setPolicy puts a policy in force. The lock is held.
-func (p *Plane) setPolicy(i *loader.Instance, policy policymap.Policy) error {
+// keepOverflow has setPolicy leave the overflow as it is.
+const keepOverflow = true
+
+// setPolicy puts a policy in force, of one that is there with the overflow that it has if that is to be kept. The lock
+// is held.
+func (p *Plane) setPolicy(i *loader.Instance, policy policymap.Policy, keep bool) error {
 	config, err := i.Policies().Load()
 	if err != nil {
 		return err
 	}
 	if before, ok := config.Policy(policy.Name); ok {
 		policy.FromConfig = before.FromConfig
+		if keep {
+			policy.Overflow = before.Overflow
+		}
 	}
 	if err := change.SetPolicy(i, &config, policy); err != nil {
 		return err

@@ -77,6 +77,7 @@ func TestAdminRefusals(t *testing.T) {
 		},
 		"must not be below 0": func() error { return l.plane.SetRule(block("10.0.0.0/8"), -1) },
 		"has no limit":        func() error { return l.plane.SetPolicy(config.Policy{Name: "web"}) },
+		"use estimate":        func() error { return l.plane.SetPolicy(config.Policy{Name: "x", Overflow: "maybe", Limit: limitTo(5)}) },
 		"it has only a limit": func() error { return l.plane.SetPolicy(config.Policy{Name: "default", SYN: true}) },
 		"matches the same": func() error {
 			return l.plane.SetPolicy(config.Policy{Name: "x", Proto: "udp", Protocol: 17, FirstPort: 53, LastPort: 53, Limit: limitTo(5)})
@@ -108,9 +109,9 @@ func TestSetPolicy(t *testing.T) {
 	policies, err := l.plane.Policies()
 	l.must(err)
 	want := []admin.KernelPolicy{
-		{Name: "default", Key: "source", Rate: "6pph", Burst: 50, Pass: admin.Count{Packets: 6, Bytes: 6 * 46}, Drop: admin.Count{}},
-		{Name: "dns", Key: "source", Proto: "udp", Ports: "53", Rate: "6pph", Burst: 2, Pass: admin.Count{Packets: 2, Bytes: 2 * 46}, Drop: admin.Count{Packets: 7, Bytes: 7 * 46}},
-		{Name: "mine", Key: "shared", Ports: "99-100", Rate: "6pph", Burst: 4, Pass: admin.Count{Packets: 4, Bytes: 4 * 46}, Drop: admin.Count{Packets: 5, Bytes: 5 * 46}},
+		{Name: "default", Key: "source", Overflow: "estimate", Rate: "6pph", Burst: 50, Pass: admin.Count{Packets: 6, Bytes: 6 * 46}, Drop: admin.Count{}},
+		{Name: "dns", Key: "source", Overflow: "estimate", Proto: "udp", Ports: "53", Rate: "6pph", Burst: 2, Pass: admin.Count{Packets: 2, Bytes: 2 * 46}, Drop: admin.Count{Packets: 7, Bytes: 7 * 46}},
+		{Name: "mine", Key: "shared", Overflow: "estimate", Ports: "99-100", Rate: "6pph", Burst: 4, Pass: admin.Count{Packets: 4, Bytes: 4 * 46}, Drop: admin.Count{Packets: 5, Bytes: 5 * 46}},
 	}
 	if diff := cmp.Diff(want, policies); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
@@ -201,6 +202,9 @@ func TestSnapshot(t *testing.T) {
 	}
 	if got := fmt.Sprint(k.Interfaces); got != "[{far0 native true false } {later0  false true }]" {
 		t.Errorf("interfaces %s", got)
+	}
+	if k.Inserts != 1 || k.Deferred != 0 || k.ColdPackets != 0 {
+		t.Errorf("%d buckets made, %d deferred, %d cold packets", k.Inserts, k.Deferred, k.ColdPackets)
 	}
 	if k.Sources != 1 || k.MaxSources != 4096 || k.MemoryBytes == 0 {
 		t.Errorf("%d sources of %d, %d bytes", k.Sources, k.MaxSources, k.MemoryBytes)

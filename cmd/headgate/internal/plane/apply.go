@@ -1,6 +1,7 @@
 package plane
 
 import (
+	"cmp"
 	"errors"
 	"runtime/debug"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/cmd/headgate/internal/change"
 	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/userspace/config"
 )
@@ -43,7 +45,7 @@ func (p *Plane) Apply(k config.Kernel) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	defer p.rules.forget()
-	c, err := change.Open(p.sized(k), p.settle)
+	c, err := change.Open(p.sized(want), p.settle)
 	if err != nil {
 		return err
 	}
@@ -66,9 +68,10 @@ func (p *Plane) Apply(k config.Kernel) error {
 }
 
 // sized returns the loader's options for a new instance.
-func (p *Plane) sized(k config.Kernel) loader.Options {
-	o := p.options.Loader
+func (p *Plane) sized(want *plan) loader.Options {
+	o, k := p.options.Loader, &want.file
 	o.MaxSources, o.MaxRules, o.IPv6Prefix = k.MaxSources, k.MaxRules, k.IPv6Prefix
+	o.HeatMemory = cmp.Or(k.HeatMemory, want.heatMemory())
 	return o
 }
 
@@ -165,12 +168,29 @@ func (p *Plane) notices(c *change.Change, want *plan, made *prepared) {
 		p.log.Warn("the instance exists and keeps its size; max_sources is for a new one",
 			"max_sources", want.file.MaxSources, "has", c.Instance.Buckets().Capacity())
 	}
+	p.noticeHeat(c, want, made)
 	if want.byHand {
 		p.log.Info("the default limit was set by hand, and stays so until the file has another one than before",
 			"default", want.limit.String(), "file", limitOf(want.file.Default).String())
 	}
 	if want.limit.IsZero() {
 		p.log.Info("no source is limited by default, packets are only counted")
+	}
+}
+
+// noticeHeat tells where the heat table is not as the file has it, or has less room than a new one should.
+func (p *Plane) noticeHeat(c *change.Change, want *plan, made *prepared) {
+	memory, asked := c.Instance.Heat().Memory(), want.file.HeatMemory
+	if !c.Created && asked != 0 && heatmap.Rounded(asked) != memory {
+		p.log.Warn("the instance exists and keeps its size; heat_memory is for a new one", "heat_memory", asked, "has", memory)
+	}
+	if !c.Created || asked != 0 {
+		return
+	}
+	if least, ok := heatmap.Least(memory, made.config.Policies); ok && least.Rate < heatmap.Flood {
+		p.log.Warn("at so low a rate sources are remembered for long, and a flood from made-up addresses finds room only up to "+
+			"holds_pps; a larger heat_memory has more, and a policy with unverified: true and key: shared limits all strangers together",
+			"policy", least.Policy, "holds_pps", int64(least.Rate), "heat_memory", memory)
 	}
 }
 

@@ -87,7 +87,7 @@ func (p *Plane) scale(i *loader.Instance, factor float64) error {
 	}
 	if factor != def.factor || !def.instance.Same(i) {
 		policy := policymap.Policy{Name: policymap.Default, Limit: scaled(def.base, factor)}
-		if err := p.setPolicy(i, policy); err != nil {
+		if err := p.setPolicy(i, policy, keepOverflow); err != nil {
 			return err
 		}
 		if limit, err = defaultOf(i); err != nil {

@@ -3,6 +3,7 @@ package plane
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,7 @@ func TestEnforce(t *testing.T) {
 	if len(held) != 2 {
 		t.Fatalf("handed down: %+v", held)
 	}
+	slices.SortFunc(held, func(a, b handdown.Rule) int { return a.Prefix.Addr().Compare(b.Prefix.Addr()) })
 	for n, want := range []string{"203.0.113.7/32 block", "203.0.113.8/32 limit"} {
 		r := held[n]
 		if got := r.Prefix.String() + " " + string(r.Action); got != want || r.For <= 59*time.Minute || r.For > time.Hour {

@@ -90,7 +90,7 @@ func (l *lab) must(err error) {
 // kernel is a kernel section for the lab's interface, with changes.
 func (l *lab) kernel(changes ...func(*config.Kernel)) config.Kernel {
 	k := config.Kernel{
-		Interfaces: []string{l.pair.Far.Name}, Mode: config.ModeAuto, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: config.OverflowPass,
+		Interfaces: []string{l.pair.Far.Name}, Mode: config.ModeAuto, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: config.OverflowEstimate,
 		MaxSources: 4096, MaxRules: 10000,
 	}
 	for _, change := range changes {

@@ -1,6 +1,7 @@
 package plane
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -71,8 +72,9 @@ func scaledRate(r rate.Rate, factor float64) rate.Rate {
 	return canonical
 }
 
-// policyOf translates a policy.
-func policyOf(p config.Policy) policymap.Policy {
+// policyOf translates a policy. One that does not say what its overflow is gets the default.
+func policyOf(p config.Policy) (policymap.Policy, error) {
+	overflow, err := policymap.ParseOverflow(cmp.Or(p.Overflow, config.OverflowEstimate))
 	policy := policymap.Policy{
 		Name:     p.Name,
 		HasProto: p.Proto != "",
@@ -82,6 +84,7 @@ func policyOf(p config.Policy) policymap.Policy {
 		Limit:    limitOf(p.Limit),
 
 		Unverified: p.Unverified,
+		Overflow:   overflow,
 	}
 	if policy.HasProto {
 		policy.Proto = p.Protocol
@@ -89,7 +92,7 @@ func policyOf(p config.Policy) policymap.Policy {
 	if p.Shared {
 		policy.Key = policymap.Shared
 	}
-	return policy
+	return policy, err
 }
 
 func actionOf(a config.Action) rulemap.Action {

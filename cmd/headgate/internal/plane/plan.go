@@ -7,8 +7,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/cmd/headgate/internal/prefixlist"
 	"github.com/headgate/headgate/loader"
+	"github.com/headgate/headgate/maps/heatmap"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/wire"
@@ -19,10 +21,10 @@ import (
 type plan struct {
 	file     config.Kernel
 	mode     loader.Mode
-	overflow policymap.Overflow
-	base     wire.Limit // of the default policy
-	limit    wire.Limit // base times the factor
-	byHand   bool       // base is not the file's
+	overflow policymap.Overflow // of the default policy
+	base     wire.Limit         // of the default policy
+	limit    wire.Limit         // base times the factor
+	byHand   bool               // base is not the file's
 	policies []policymap.Policy
 	groups   []group
 }
@@ -51,8 +53,12 @@ func (p *Plane) planOf(k config.Kernel, factor float64) (*plan, error) {
 	if _, err := want.limit.Compile(); err != nil {
 		return nil, fmt.Errorf("the default limit: %w", err)
 	}
-	for _, policy := range k.Policies {
-		want.policies = append(want.policies, policyOf(policy))
+	for _, p := range k.Policies {
+		policy, err := policyOf(p)
+		if err != nil {
+			return nil, err
+		}
+		want.policies = append(want.policies, policy)
 	}
 	for _, r := range k.Rules {
 		want.groups = append(want.groups, group{
@@ -114,6 +120,15 @@ func (w *plan) checkLimits() error {
 		}
 	}
 	return nil
+}
+
+// heatMemory returns the size of the heat table that the limits ask for, 0 where the policies cannot be.
+func (w *plan) heatMemory() uint64 {
+	config, err := w.config(policymap.NewConfig(), [policymap.MaxPolicies][bpf.VerdictLen]bpf.Counter{})
+	if err != nil {
+		return 0 // prepare says why
+	}
+	return heatmap.MemoryFor(config.Policies, heatmap.MostByDefault)
 }
 
 // policyName returns the name of the policy whose limit the group's takes the place of.

@@ -109,7 +109,7 @@ func (w *plan) config(before policymap.Config, counters [policymap.MaxPolicies][
 	if !ok {
 		policy = policymap.Policy{Name: policymap.Default}
 	}
-	policy.Limit = w.limit
+	policy.Limit, policy.Overflow = w.limit, w.overflow
 	if err := config.Set(policy, counters); err != nil {
 		return config, err
 	}

@@ -56,7 +56,7 @@ func child(dir string, in io.Reader, out io.Writer) error {
 }
 
 func (l *lab) childDo(p *Plane, verb string, args []string, out io.Writer) error {
-	k := config.Kernel{Mode: config.ModeAuto, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: config.OverflowPass, MaxSources: 4096, MaxRules: 10000}
+	k := config.Kernel{Mode: config.ModeAuto, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: config.OverflowEstimate, MaxSources: 4096, MaxRules: 10000}
 	switch verb {
 	case "apply":
 		k.Interfaces = args

@@ -60,6 +60,7 @@ func (p *Plane) Snapshot() (metrics.Kernel, error) {
 			return err
 		}
 		k.Reasons, k.Policies, k.Rules = reasonsOf(&stats), policiesOf(&stats, &config), index.all()
+		k.ColdPackets, k.Inserts, k.Deferred = stats.Cold, stats.Inserts, stats.Deferred
 		k.Interfaces = p.interfacesOf(attachments)
 		k.MaxSources = i.Buckets().Capacity()
 		if k.Sources, err = p.sources.get(p.options.Now, i.Buckets().Count); err != nil {

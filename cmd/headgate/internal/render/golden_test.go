@@ -67,14 +67,15 @@ func views() map[string]render.View {
 		"done": render.Done{
 			Action: "block", Prefixes: []string{"203.0.113.7/32"}, Changed: 1, Text: "blocked 203.0.113.7",
 		},
-		"done_nothing":   render.Done{Action: "detach", Text: "nothing to change"},
-		"policies":       policies(),
-		"policies_empty": render.Policies(nil),
-		"rules":          rules(),
-		"rules_empty":    render.Rules(nil),
-		"decision":       render.Decision{Target: "203.0.113.7", Rule: &rules()[0]},
-		"decision_none":  render.Decision{Target: "203.0.113.7"},
-		"stats":          stats(),
+		"done_nothing":      render.Done{Action: "detach", Text: "nothing to change"},
+		"policies":          policies(),
+		"policies_estimate": policies()[:1],
+		"policies_empty":    render.Policies(nil),
+		"rules":             rules(),
+		"rules_empty":       render.Rules(nil),
+		"decision":          render.Decision{Target: "203.0.113.7", Rule: &rules()[0]},
+		"decision_none":     render.Decision{Target: "203.0.113.7"},
+		"stats":             stats(),
 		"stats_empty": render.Stats{
 			Interfaces: []render.Interface{}, Reasons: render.ReasonCounts{"under_limit": 0, "blocked": 0},
 			Policies: []render.PolicyStats{}, Capacity: 1 << 20,
@@ -83,7 +84,7 @@ func views() map[string]render.View {
 		"top_rates":          top(true),
 		"top_empty":          render.Top(nil),
 		"status":             status(),
-		"status_empty":       render.Status{Overflow: "drop", Interfaces: []render.Interface{}, Memory: render.Memory{Maps: []render.MapMemory{}}},
+		"status_empty":       render.Status{Overflow: "drop", Heat: render.Heat{Policies: []render.HeldPolicy{}}, Interfaces: []render.Interface{}, Memory: render.Memory{Maps: []render.MapMemory{}}},
 		"version":            render.Version{Version: "v1.2.3", Build: "4191270f6a23", Go: "go1.26.0", Platform: "linux/amd64", Kernel: "6.18.0"},
 		"explanation":        explanation(),
 		"explanation_bytes":  bandwidth(),
@@ -94,18 +95,18 @@ func views() map[string]render.View {
 
 func policies() render.Policies {
 	return render.Policies{
-		{Name: "default", Key: "source", Limit: render.Limit{Rate: "10kpps", Burst: 20000}, Action: "drop", ID: 1},
+		{Name: "default", Key: "source", Limit: render.Limit{Rate: "10kpps", Burst: 20000}, Action: "drop", ID: 1, Overflow: "estimate"},
 		{
 			Name: "dns", Match: render.Match{Protocol: "udp", Ports: "53"}, Key: "shared",
 			Limit:  render.Limit{Rate: "500pps", Burst: 500, Bandwidth: "100Mbit/s", BandwidthBurst: 65536},
-			Action: "drop", ID: 12,
+			Action: "drop", ID: 12, Overflow: "drop",
 		},
 		{
 			Name: "syn", Match: render.Match{Protocol: "tcp", Ports: "1000-2000", SYN: true}, Key: "source",
-			Limit: render.Limit{Bandwidth: "64KiB/s", BandwidthBurst: 1000000}, Action: "dry-run", ID: 3,
+			Limit: render.Limit{Bandwidth: "64KiB/s", BandwidthBurst: 1000000}, Action: "dry-run", ID: 3, Overflow: "pass",
 		},
-		{Name: "strangers", Match: render.Match{Unverified: true}, Key: "shared", Limit: render.Limit{Rate: "200kpps", Burst: 200000}, Action: "drop", ID: 5},
-		{Name: "ports", Match: render.Match{Ports: "80"}, Key: "source", Limit: render.Limit{Rate: "6pph", Burst: 1}, Action: "drop", ID: 4},
+		{Name: "strangers", Match: render.Match{Unverified: true}, Key: "shared", Limit: render.Limit{Rate: "200kpps", Burst: 200000}, Action: "drop", ID: 5, Overflow: "estimate"},
+		{Name: "ports", Match: render.Match{Ports: "80"}, Key: "source", Limit: render.Limit{Rate: "6pph", Burst: 1}, Action: "drop", ID: 4, Overflow: "estimate"},
 	}
 }
 
@@ -127,6 +128,7 @@ func stats() render.Stats {
 			{Name: "dns"},
 		},
 		TrackedSources: 12, Capacity: 1 << 20, SuppressedEvents: 98000, DryRun: true, VerifiedSources: 7,
+		Heat: render.HeatCounts{ColdPackets: 800, Inserts: 12, Deferred: 3},
 	}
 }
 
@@ -152,13 +154,23 @@ func screen(sources render.Top, total *render.Rates) render.TopScreen {
 func status() render.Status {
 	return render.Status{
 		Version: "v1.2.3", Build: "4191270f6a23", Outdated: true, Kernel: "6.18.0", Pin: "/sys/fs/bpf/headgate",
-		DryRun: true, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: "pass", Policies: 2, Rules: 100000,
+		DryRun: true, IPv4Prefix: 32, IPv6Prefix: 64, Overflow: "pass", Policies: 4, Rules: 100000,
 		TrackedSources: 12, Capacity: 1 << 20, VerifiedSources: 7, Interfaces: interfaces(),
 		Memory: render.Memory{Bytes: 134218752, Maps: []render.MapMemory{
 			{Name: "buckets", MaxEntries: 1 << 20, Bytes: 134217728}, {Name: "globals", MaxEntries: 1, Bytes: 1024},
 		}},
-		Try: &render.Try{Until: *expires(58), Seconds: 58},
+		Heat: heat(),
+		Try:  &render.Try{Until: *expires(58), Seconds: 58},
 	}
+}
+
+// heat has all that a table can be for a policy.
+func heat() render.Heat {
+	holds := func(pps float64) *float64 { return &pps }
+	return render.Heat{MemoryBytes: 1 << 20, Cells: 65536, Policies: []render.HeldPolicy{
+		{Policy: "default", HoldsPPS: holds(16_384_000)}, {Policy: "dns", HoldsPPS: holds(6.8)},
+		{Policy: "counted"}, {Policy: "rare", Exact: true},
+	}}
 }
 
 func explanation() render.Explanation {

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,8 +14,9 @@ type Policy struct {
 	Match Match  `json:"match"`
 	Key   string `json:"key"` // source or shared
 	Limit
-	Action string `json:"action"` // drop or dry-run
-	ID     uint16 `json:"id"`
+	Action   string `json:"action"` // drop or dry-run
+	ID       uint16 `json:"id"`
+	Overflow string `json:"overflow"` // estimate, pass or drop
 }
 
 // Match says which packets a policy counts: those that are all that is given. Without anything it
@@ -50,7 +52,7 @@ type Policies []Policy
 
 func (ps Policies) elements() iter.Seq[any] { return elementsOf(ps) }
 
-// Table writes a grid.
+// Table writes a grid, with the overflow where it is not by estimates everywhere.
 func (ps Policies) Table(p *Page) {
 	if len(ps) == 0 {
 		p.Line("no policies: everything passes")
@@ -58,10 +60,18 @@ func (ps Policies) Table(p *Page) {
 	}
 	columns := append([]Column{left("NAME"), left("MATCH"), left("KEY")}, limitColumns()...)
 	columns = append(columns, left("ACTION"), right("ID"))
+	overflow := slices.ContainsFunc(ps, func(p Policy) bool { return p.Overflow != "estimate" })
+	if overflow {
+		columns = append(columns, left("OVERFLOW"))
+	}
 	var rows [][]string
 	for _, policy := range ps {
 		row := append([]string{policy.Name, policy.Match.String(), policy.Key}, policy.cells()...)
-		rows = append(rows, append(row, policy.Action, strconv.Itoa(int(policy.ID))))
+		row = append(row, policy.Action, strconv.Itoa(int(policy.ID)))
+		if overflow {
+			row = append(row, policy.Overflow)
+		}
+		rows = append(rows, row)
 	}
 	p.Grid(columns, rows)
 }

@@ -22,6 +22,8 @@ type Stats struct {
 	VerifiedSources  int    `json:"verified_sources"` // proved to be who they say, and count as such now
 	SuppressedEvents uint64 `json:"suppressed_events"`
 	DryRun           bool   `json:"dry_run"`
+
+	Heat HeatCounts `json:"heat"`
 }
 
 // ReasonCounts are the packets decided for each reason, by its name.
@@ -53,6 +55,8 @@ func (s Stats) Table(p *Page) {
 	p.Section()
 	p.Line("tracked sources: %d of %d", s.TrackedSources, s.Capacity)
 	p.Line("verified sources: %d", s.VerifiedSources)
+	p.Line("cold packets: %d", s.Heat.ColdPackets)
+	p.Line("buckets made: %d, deferred: %d", s.Heat.Inserts, s.Heat.Deferred)
 }
 
 func totalRow(name string, c statmap.Counter) []string {

@@ -16,7 +16,7 @@ type Status struct {
 	DryRun     bool   `json:"dry_run"`
 	IPv4Prefix int    `json:"ipv4_prefix"`
 	IPv6Prefix int    `json:"ipv6_prefix"`
-	Overflow   string `json:"overflow"` // pass, drop or shared
+	Overflow   string `json:"overflow"` // of the default policy: estimate, pass or drop
 
 	Policies       int `json:"policies"`
 	Rules          int `json:"rules"`
@@ -25,6 +25,7 @@ type Status struct {
 	// VerifiedSources proved to be who they say, and count as such now.
 	VerifiedSources int `json:"verified_sources"`
 
+	Heat       Heat        `json:"heat"`
 	Interfaces []Interface `json:"interfaces"`
 	Memory     Memory      `json:"memory"`
 	Try        *Try        `json:"try"` // null but while `attach --try` waits for an answer
@@ -85,6 +86,7 @@ func (s Status) facts() []Fact {
 		{"policies", strconv.Itoa(s.Policies)},
 		{"rules", strconv.Itoa(s.Rules)},
 	}
+	facts = append(facts, s.Heat.facts()...)
 	if a := s.Agent; a != nil {
 		facts = append(facts, Fact{"agent", fmt.Sprintf("%s, process %d, up %s", a.Version, a.PID, span(a.Uptime))})
 	}
@@ -104,12 +106,12 @@ func (s Status) dryRun() string {
 
 func (s Status) overflow() string {
 	switch s.Overflow {
+	case "estimate":
+		return "estimate: sources that find no room are limited by their heat cells"
 	case "pass":
-		return "pass: packets of sources that find no room pass"
+		return "pass: packets of sources near their limit that find no room pass"
 	case "drop":
-		return "drop: packets of sources that find no room are dropped"
-	case "shared":
-		return "shared: sources that find no room share one bucket"
+		return "drop: packets of sources near their limit that find no room are dropped"
 	default:
 		return s.Overflow
 	}

@@ -16,10 +16,9 @@ import (
 // enough that progress shows.
 const chunk = 4096
 
-// trie is one family's map with its key type hidden. Tries compare by identity.
-type trie interface {
+// table is one family's rules with the type of their keys hidden.
+type table interface {
 	get(netip.Prefix) (bpf.Rule, bool, error)
-	longest(netip.Prefix) (bpf.Rule, bool, error)
 	put([]netip.Prefix, []bpf.Rule) error
 	delete(netip.Prefix) error
 	all() iter.Seq2[entry, error]
@@ -31,15 +30,15 @@ type entry struct {
 	value  bpf.Rule
 }
 
-// typedTrie is a trie with keys of type K.
-type typedTrie[K any] struct {
+// typedTable is a table with keys of type K.
+type typedTable[K any] struct {
 	m      *ebpf.Map
 	key    func(netip.Prefix) K
 	prefix func(K) netip.Prefix
 }
 
-func newTrie4(m *ebpf.Map) trie {
-	return &typedTrie[bpf.Prefix4]{
+func newTable4(m *ebpf.Map) table {
+	return &typedTable[bpf.Prefix4]{
 		m: m,
 		key: func(p netip.Prefix) bpf.Prefix4 {
 			words, _ := wire.Addr(p.Addr())
@@ -52,8 +51,8 @@ func newTrie4(m *ebpf.Map) trie {
 	}
 }
 
-func newTrie6(m *ebpf.Map) trie {
-	return &typedTrie[bpf.Prefix6]{
+func newTable6(m *ebpf.Map) table {
+	return &typedTable[bpf.Prefix6]{
 		m: m,
 		key: func(p netip.Prefix) bpf.Prefix6 {
 			words, _ := wire.Addr(p.Addr())
@@ -65,19 +64,10 @@ func newTrie6(m *ebpf.Map) trie {
 	}
 }
 
-func (t *typedTrie[K]) maxEntries() uint32 { return t.m.MaxEntries() }
+func (t *typedTable[K]) maxEntries() uint32 { return t.m.MaxEntries() }
 
 // get returns the value of exactly this prefix.
-func (t *typedTrie[K]) get(p netip.Prefix) (bpf.Rule, bool, error) {
-	value, ok, err := t.longest(p)
-	if err != nil || !ok || int(value.PrefixLen) != p.Bits() {
-		return bpf.Rule{}, false, err
-	}
-	return value, true, nil
-}
-
-// longest returns the value of the longest prefix that contains this one, itself included, as the kernel answers.
-func (t *typedTrie[K]) longest(p netip.Prefix) (bpf.Rule, bool, error) {
+func (t *typedTable[K]) get(p netip.Prefix) (bpf.Rule, bool, error) {
 	var value bpf.Rule
 	err := t.m.Lookup(t.key(p), &value)
 	if errors.Is(err, ebpf.ErrKeyNotExist) {
@@ -89,7 +79,7 @@ func (t *typedTrie[K]) longest(p netip.Prefix) (bpf.Rule, bool, error) {
 	return value, true, nil
 }
 
-func (t *typedTrie[K]) put(prefixes []netip.Prefix, values []bpf.Rule) error {
+func (t *typedTable[K]) put(prefixes []netip.Prefix, values []bpf.Rule) error {
 	keys := make([]K, len(prefixes))
 	for i, p := range prefixes {
 		keys[i] = t.key(p)
@@ -103,7 +93,7 @@ func (t *typedTrie[K]) put(prefixes []netip.Prefix, values []bpf.Rule) error {
 	return nil
 }
 
-func (t *typedTrie[K]) delete(p netip.Prefix) error {
+func (t *typedTable[K]) delete(p netip.Prefix) error {
 	err := t.m.Delete(t.key(p))
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("delete the rule of %s: %w", p, err)
@@ -111,20 +101,15 @@ func (t *typedTrie[K]) delete(p netip.Prefix) error {
 	return nil
 }
 
-// all yields every prefix with its value. Beside a writer the kernel may take a key that is being
-// deleted, and then look up what is left there: the value of a shorter prefix, which says so.
-func (t *typedTrie[K]) all() iter.Seq2[entry, error] {
+// all yields every prefix with its value.
+func (t *typedTable[K]) all() iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		var cursor ebpf.MapBatchCursor
 		keys, values := make([]K, chunk), make([]bpf.Rule, chunk)
 		for {
 			n, err := t.m.BatchLookup(&cursor, keys, values, nil)
 			for i := range n {
-				e := entry{t.prefix(keys[i]), values[i]}
-				if int(e.value.PrefixLen) != e.prefix.Bits() {
-					continue
-				}
-				if !yield(e, nil) {
+				if !yield(entry{t.prefix(keys[i]), values[i]}, nil) {
 					return
 				}
 			}
