@@ -79,32 +79,36 @@ limit_of(const struct walk *walk, const struct policy *policy, const struct coun
 	return is_ruled(walk, policy, &counters->ruling) ? &counters->ruling.limit : &policy->limit;
 }
 
+static __always_inline void owe(struct walk *walk, struct bucket *bucket, const struct limit *limit,
+				__u64 debt)
+{
+	bucket_owe(bucket, limit, DIMENSION_PACKETS, debt, now_of(walk));
+	bucket_owe(bucket, limit, DIMENSION_BYTES, debt, now_of(walk));
+}
+
 /*
- * Makes a cold source exact. Its bucket takes the debt over before its cell says that it is exact,
- * and gives it back where another CPU charged the cell in between: so no charge is ever lost.
+ * Makes a cold source exact. Its bucket owes all that the cell shows before the cell says that it is
+ * exact, which only works where no CPU has charged it in between: so no charge is ever lost. Where the
+ * bucket owed something before, the source had lost its cell and inherited at least as much.
  */
 static __always_inline void promote(struct walk *walk, struct bucket *bucket,
 				    const struct limit *limit, struct heat_cell *cell,
-				    struct heat *heat)
+				    struct heat *heat, __u64 more)
 {
-	__u64 old, debt, packets, bytes, now = now_of(walk);
+	__u64 old, now = now_of(walk);
 
 	for (__u64 i = 0; i < CAS_TRIES; i++) {
 		old = *(volatile __u64 *)&cell->tat;
-		debt = heat_debt(heat, old);
-		if (old & HEAT_EXACT && debt)
+		if (old != heat->tat)
+			heat_spoilt(heat);
+		if (old & HEAT_EXACT && heat_debt(heat, old))
 			return;
-		debt = heat_owes(heat, old);
-		packets = bucket_owe(bucket, limit, DIMENSION_PACKETS, debt, now);
-		bytes = bucket_owe(bucket, limit, DIMENSION_BYTES, debt, now);
-		debt = owed(bucket, limit, now);
-		if (heat_swap(cell, old, (heat->now + hold(debt)) | HEAT_EXACT)) {
+		owe(walk, bucket, limit, heat_owes(heat, old) + more);
+		if (heat_swap(cell, old,
+			      (heat->now + hold(owed(bucket, limit, now))) | HEAT_EXACT)) {
 			heat_own(cell, heat, 0);
 			return;
 		}
-		__sync_fetch_and_sub(&bucket->tat[DIMENSION_PACKETS], packets);
-		__sync_fetch_and_sub(&bucket->tat[DIMENSION_BYTES], bytes);
-		heat->mark = heat->second; /* as who was faster has written */
 	}
 }
 
@@ -129,42 +133,52 @@ __noinline int ready_bucket(struct walk *walk, const struct policy *policy,
 
 /* Hands the debt of the cell over to that bucket. Returns 0. */
 __noinline int make_exact(struct walk *walk, const struct policy *policy, struct counters *counters,
-			  struct heat_cell *cell)
+			  struct heat_cell *cell, const struct heat_line *line)
 {
 	struct bucket *bucket;
 
-	if (!walk || !policy || !counters || !cell)
+	if (!walk || !policy || !counters || !cell || !line)
 		return 0;
 	bucket = find_bucket(counters);
 	if (bucket)
-		promote(walk, bucket, limit_of(walk, policy, counters), cell, &counters->heat);
+		promote(walk, bucket, limit_of(walk, policy, counters), cell, &counters->heat,
+			twins(line, cell, &counters->heat));
 	return 0;
 }
 
+/* The debt that the bucket of a source in an exact cell has at least. */
+static __always_inline __u64 least_debt(const struct heat *heat)
+{
+	if (heat->mark & MARK_INHERITED && heat->debt > heat->weight.cold)
+		return heat->weight.cold;
+	return heat->debt;
+}
+
 /*
- * Gives an exact source a new bucket for the one that was evicted. As much as it may have owed, it
- * owes; where the cell's time is still of another source, nothing is known of this one.
+ * Finds or makes the bucket of a source whose cell is exact, but whose bucket may not have all that it
+ * owes. If the bucket was evicted, it owes as much as the cell says. Where the cell's time is still of
+ * another source, this one may have lost a cell of its own, with what a cold source can owe.
  */
 __noinline int restore(struct walk *walk, const struct policy *policy, struct counters *counters)
 {
 	const struct heat *heat = &counters->heat;
 	const struct limit *limit;
 	struct bucket *bucket;
-	__u64 debt;
 
 	if (!walk || !policy || !counters)
 		return false;
-	if (heat->mark & MARK_INHERITED && !may_insert(walk, counters))
+	bucket = find_bucket(counters);
+	/* Its own, which another CPU made just now. */
+	if (bucket && !(heat->mark & MARK_INHERITED))
+		return true;
+	if (!bucket && heat->mark & MARK_INHERITED && !may_insert(walk, counters))
 		return false;
 	limit = limit_of(walk, policy, counters);
 	if (!have_bucket(walk, limit, counters))
 		return false;
 	bucket = find_bucket(counters);
-	debt = heat->debt;
-	if (!bucket || heat->mark & MARK_INHERITED)
-		return true;
-	bucket_owe(bucket, limit, DIMENSION_PACKETS, debt, now_of(walk));
-	bucket_owe(bucket, limit, DIMENSION_BYTES, debt, now_of(walk));
+	if (bucket && adopt(bucket, limit, now_of(walk)))
+		owe(walk, bucket, limit, least_debt(heat));
 	return true;
 }
 
@@ -179,28 +193,25 @@ static __always_inline void open_exact(struct account *account, struct walk *wal
 	if (!heat->own) {
 		heat->mark = MARK_INHERITED;
 		heat_own(account->cell, heat, MARK_INHERITED);
-		account->bucket = find_bucket(counters);
-		if (account->bucket)
-			return;
 	}
 	counters->heat = *heat;
 	if (restore(walk, policy, counters))
 		account->bucket = find_bucket(counters);
-	else
+	if (!account->bucket)
 		account->place = PLACE_NOWHERE;
 }
 
 /* A source that is cold so far: it stays so, or gets a bucket. */
 static __always_inline void open_cold(struct account *account, struct walk *walk,
 				      const struct policy *policy, struct counters *counters,
-				      struct heat *heat)
+				      struct heat *heat, const struct heat_line *line)
 {
 	bool cold = is_cold(heat), fresh = !heat->debt;
 
 	counters->heat = *heat;
 	if (cold ? fresh && take_credit(counters, CREDIT_COLD) : may_insert(walk, counters)) {
 		if (ready_bucket(walk, policy, counters))
-			make_exact(walk, policy, counters, account->cell);
+			make_exact(walk, policy, counters, account->cell, line);
 		account->bucket = find_bucket(counters);
 		if (account->bucket)
 			return;
@@ -250,7 +261,7 @@ static __always_inline void open_cell(struct account *account, struct walk *walk
 	if (is_exact(&heat))
 		open_exact(account, walk, policy, counters, &heat);
 	else
-		open_cold(account, walk, policy, counters, &heat);
+		open_cold(account, walk, policy, counters, &heat, line);
 }
 
 /*

@@ -91,14 +91,15 @@ static __always_inline struct bucket *new_bucket(struct counters *counters,
 }
 
 /*
- * Raises the debt of a bucket by up to that many heat ticks, as far as the burst allows. Returns by
- * how many of the limit's own ticks. Rounded up, so that nothing is forgiven.
+ * Raises the debt of a bucket to that many heat ticks, where it is less, and as far as the burst allows.
+ * Rounded up, so that nothing is forgiven. That several CPUs do this is the same as that one does.
+ * Returns 0.
  */
-__noinline __u64 bucket_owe(struct bucket *bucket, const struct limit *limit,
-			    enum dimension dimension, __u64 ticks, __u64 now)
+__noinline int bucket_owe(struct bucket *bucket, const struct limit *limit,
+			  enum dimension dimension, __u64 ticks, __u64 now)
 {
-	__u64 old, debt, raised;
 	struct meter m;
+	__u64 old;
 	__u8 by;
 
 	if (!bucket || !limit || dimension >= DIMENSION_LEN)
@@ -106,15 +107,14 @@ __noinline __u64 bucket_owe(struct bucket *bucket, const struct limit *limit,
 	m = meter(limit, dimension, 0, now);
 	by = HEAT_SHIFT - m.shift;
 	ticks = (ticks + (1ULL << by) - 1) >> by;
+	if (ticks > m.burst)
+		ticks = m.burst;
 	for (__u64 i = 0; i < CAS_TRIES; i++) {
 		old = *(volatile __u64 *)&bucket->tat[dimension];
-		debt = gcra_debt(&m, old);
-		raised = debt + ticks < m.burst ? debt + ticks : m.burst;
-		if (raised <= debt)
+		if (ticks <= gcra_debt(&m, old))
 			return 0;
-		if (__sync_val_compare_and_swap(&bucket->tat[dimension], old, m.now + raised) ==
-		    old)
-			return raised - debt;
+		if (__sync_val_compare_and_swap(&bucket->tat[dimension], old, m.now + ticks) == old)
+			return 0;
 	}
 	return 0;
 }

@@ -12,9 +12,7 @@
  * the least, and with it that time: so whoever lost a cell that still owed something finds none in
  * the line that owes less, and nobody ever owes less than he did. This is the replacement of
  * A. Metwally et al., "Efficient computation of frequent and top-k elements in data streams" (2005),
- * with times in the place of counts. What a stranger inherits is at most half a burst. One case is
- * left out: where all cells of a line are exact, who takes one is taken for new, and so may a cold
- * source be that lost its own there.
+ * with times in the place of counts. What a stranger inherits is at most half a burst.
  *
  * Times are in ticks of 2^-HEAT_SHIFT ns, for all limits alike, and taken modulo 2^64. That the
  * lowest bit is free makes it the flag of an exact source: one compare-and-swap changes both.
@@ -196,7 +194,19 @@ static __always_inline void heat_read(struct heat *heat, const struct heat_cell 
 {
 	heat->mark = cell->mark;
 	heat->tat = *(const volatile __u64 *)&cell->tat;
+	/* Another CPU may have given it to the source just now, or to another one. */
+	heat->own = *(const volatile __u32 *)&cell->tag == heat->tag;
 	heat->debt = heat_debt(heat, heat->tat);
+}
+
+/*
+ * Notes down that another CPU has written the cell since it was read. It did so for this source or for one
+ * that takes the same cell at the same time; this one then owes for both.
+ */
+static __always_inline void heat_spoilt(struct heat *heat)
+{
+	heat->own = true;
+	heat->mark = heat->second;
 }
 
 /* The debt to hand over to a bucket: as the clock may be late, more than the cell shows. */
@@ -219,7 +229,6 @@ static __always_inline struct heat_cell *heat_open(struct heat *heat, struct wal
 {
 	struct heat_cell *cell = own;
 
-	heat->own = opaque(own != NULL); /* or the compiler would calculate with the pointer */
 	heat->tag = hash;
 	heat->weight = weigh(limit, walk->packet.length);
 	heat_clock(heat, walk);
@@ -227,6 +236,27 @@ static __always_inline struct heat_cell *heat_open(struct heat *heat, struct wal
 		cell = &line->cell[any_of(least_left(line, heat), hash)];
 	heat_read(heat, cell);
 	return cell;
+}
+
+/*
+ * What a source owes in other cells of its line. Two CPUs that see it first at the same time may each take
+ * one: the first one is used from there on, and the other one has one packet and gives way soon.
+ */
+static __always_inline __u64 twins(const struct heat_line *line, const struct heat_cell *cell,
+				   const struct heat *heat)
+{
+	__u64 sum = 0, debt;
+
+	for (__u32 i = 0; i < HEAT_CELLS; i++) {
+		if (&line->cell[i] == cell || line->cell[i].tag != heat->tag)
+			continue;
+		debt = line->cell[i].tat - heat->now;
+		if (line->cell[i].tat & HEAT_EXACT || is_stale(line->cell[i].mark, heat->second))
+			continue;
+		if ((__s64)debt > 0)
+			sum += debt;
+	}
+	return sum;
 }
 
 static __always_inline bool heat_swap(struct heat_cell *cell, __u64 old, __u64 new)
@@ -245,7 +275,7 @@ __noinline int heat_take_again(struct heat_cell *cell, struct heat *heat, struct
 	if (!cell || !heat || !receipt)
 		return OUTCOME_CONTENDED;
 	room = whole_room(&heat->weight);
-	heat->mark = heat->second; /* as who spoilt it has written */
+	heat_spoilt(heat);
 	for (__u64 i = 0; i < CAS_TRIES; i++) {
 		old = *(volatile __u64 *)&cell->tat;
 		debt = heat_debt(heat, old);

@@ -8,7 +8,8 @@
 // For packets, it is Limit and Bucket, which are two Params and two States. They
 // are the executable specification of the kernel's limiter: what the XDP program
 // does to a bucket, bit for bit. bpf/include/gcra.h and bpf/include/bucket.h are
-// the same in C. Leaky is on the same State and compiles to the same costs.
+// the same in C; package heat is about which sources have a bucket. Leaky is on the
+// same State and compiles to the same costs.
 //
 // The algorithm of Params and of Leaky is the generic cell rate algorithm (GCRA)
 // in its virtual scheduling form, from ITU-T I.371 and ATM Forum Traffic

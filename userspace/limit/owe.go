@@ -8,10 +8,9 @@ func (p Params) Debt(s State, now uint64) uint64 {
 	return p.debt(s, now)
 }
 
-// Owe raises what s owes at time now (ns) by so many ticks, but to no more than the burst.
+// Owe raises what s owes at time now (ns) to so many ticks, where it is less, but to no more than the burst.
 func (p Params) Owe(s *State, ticks, now uint64) {
-	debt := p.debt(*s, now)
-	if raised := min(debt+ticks, p.Burst); raised > debt {
-		s.TAT = p.ticks(now) + raised
+	if debt := min(ticks, p.Burst); debt > p.debt(*s, now) {
+		s.TAT = p.ticks(now) + debt
 	}
 }

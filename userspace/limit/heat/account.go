@@ -85,27 +85,26 @@ func (a *Account[K]) openBucket() {
 	}
 }
 
-// openExact opens the account of a source in an exact cell. If that was its own its bucket was evicted, and
-// it is taken to owe as much as it may have. If it was not, it finds its bucket or gets a new one: who
-// had the cell before has what it owes in his.
+// openExact opens the account of a source in an exact cell, whose bucket may not have all that it owes.
+// If the cell was its own the bucket was evicted, and the source is taken to owe as much as it may have. If
+// it was not, the source may have lost a cell with what a cold source can owe.
 func (a *Account[K]) openExact(tag uint32) {
 	if !a.reading.own {
 		a.cell.Tag, a.cell.Mark = tag, a.reading.second|inherited
-		if a.bucket != nil {
-			return
-		}
 	}
-	a.bucket = nil
-	stranger := a.cell.Mark&inherited != 0
-	if !stranger || a.mayInsert(a.source, a.now) {
+	stranger, debt := a.cell.Mark&inherited != 0, a.reading.debt
+	if stranger {
+		debt = min(debt, a.reading.weight.cold)
+	}
+	if a.bucket == nil && (!stranger || a.mayInsert(a.source, a.now)) {
 		a.bucket = a.newBucket(a.source.Key, a.limit, a.now)
 	}
-	switch {
-	case a.bucket == nil:
+	if a.bucket == nil {
 		a.place = nowhere
-	case !stranger:
-		a.bucket.owe(a.reading.debt, a.now)
+		return
 	}
+	a.adopt()
+	a.bucket.owe(debt, a.now)
 }
 
 // openCold opens the account of a source that was cold so far: it stays so, or gets a bucket. The first
@@ -129,7 +128,8 @@ func (a *Account[K]) openCold() {
 	}
 }
 
-// promote hands the debt of a cell over to the bucket.
+// promote hands the debt of a cell over to the bucket. Where that owed something before, the source had
+// lost its cell and inherited at least as much.
 func (a *Account[K]) promote() {
 	a.adopt()
 	a.bucket.owe(a.reading.owes(), a.now)

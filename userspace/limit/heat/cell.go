@@ -29,11 +29,13 @@
 //
 // No source passes more than its burst and what its rate earned, to the packet, however small the table
 // is; and a source that stays below half of both loses nothing by the table. Excluded is what passes
-// untracked, and a source that loses its bucket and its cell. The property tests show it.
+// untracked, a source that loses its bucket and its cell, and, for the second, limits in both dimensions
+// of which a packet weighs more in one than half a burst of the other. The property tests show it.
 //
 // # What it leaves out
 //
-// There is one CPU: no compare-and-swap fails, and between asking and charging nobody else charges.
+// There is one CPU: no compare-and-swap fails, between asking and charging nobody else charges, and no
+// source gets two cells because two CPUs see it first at the same time.
 package heat
 
 // Shift is of the ticks that cells count in, which are 2^-Shift ns. It is one more than limit.MaxShift:

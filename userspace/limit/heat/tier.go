@@ -151,14 +151,10 @@ func (c *credit) take(now uint64) bool {
 	return true
 }
 
-// owe raises what a bucket owes by so many ticks of cells, rounded up so that nothing is forgiven.
+// owe raises what a bucket owes to so many ticks of cells, where it is less.
 func (b *Bucket) owe(debt, now uint64) {
-	own := func(p limit.Params) uint64 {
-		by := Shift - p.Shift
-		return (debt + 1<<by - 1) >> by
-	}
-	b.limit.Packets.Owe(&b.Packets, own(b.limit.Packets), now)
-	b.limit.Bytes.Owe(&b.Bytes, own(b.limit.Bytes), now)
+	b.limit.Packets.Owe(&b.Packets, fromTicks(b.limit.Packets, debt), now)
+	b.limit.Bytes.Owe(&b.Bytes, fromTicks(b.limit.Bytes, debt), now)
 }
 
 // owed returns what a bucket owes, in ticks of cells.

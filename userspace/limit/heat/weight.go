@@ -45,3 +45,9 @@ func smallerBurst(l limit.Limit) uint64 {
 
 // ticks converts an amount of a limit's own ticks.
 func ticks(p limit.Params, amount uint64) uint64 { return amount << (Shift - p.Shift) }
+
+// fromTicks is the inverse of ticks, rounded up so that nothing is forgiven.
+func fromTicks(p limit.Params, ticks uint64) uint64 {
+	by := Shift - p.Shift
+	return (ticks + 1<<by - 1) >> by
+}
