@@ -112,23 +112,13 @@ static __always_inline void promote(struct walk *walk, struct bucket *bucket,
 	}
 }
 
-/*
- * Finds or makes the bucket of a source that is cold so far. Returns whether it is one of this limit:
- * a debt in ticks of the old one could not be added to.
- */
+/* Finds or makes the bucket of a source that is cold so far. Returns whether there is one. */
 __noinline int ready_bucket(struct walk *walk, const struct policy *policy,
 			    struct counters *counters)
 {
-	const struct limit *limit;
-	struct bucket *bucket;
-
 	if (!walk || !policy || !counters)
 		return false;
-	limit = limit_of(walk, policy, counters);
-	if (!have_bucket(walk, limit, counters))
-		return false;
-	bucket = find_bucket(counters);
-	return bucket && adopt(bucket, limit, now_of(walk));
+	return have_bucket(walk, limit_of(walk, policy, counters), counters);
 }
 
 /* Hands the debt of the cell over to that bucket. Returns 0. */
@@ -211,8 +201,10 @@ static __always_inline void open_cold(struct account *account, struct walk *walk
 	counters->heat = *heat;
 	if (cold ? fresh && take_credit(counters, CREDIT_COLD) : may_insert(walk, counters)) {
 		if (ready_bucket(walk, policy, counters))
+			account->bucket = find_bucket(counters);
+		/* To a debt in ticks of an old limit nothing could be added. */
+		if (account->bucket && adopt(account->bucket, account->limit, now_of(walk)))
 			make_exact(walk, policy, counters, account->cell, line);
-		account->bucket = find_bucket(counters);
 		if (account->bucket)
 			return;
 	}

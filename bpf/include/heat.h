@@ -170,8 +170,10 @@ static __always_inline bool is_cold(const struct heat *heat)
 static __always_inline void heat_own(struct heat_cell *cell, const struct heat *heat, __u32 flag)
 {
 	struct heat_cell next = {.tag = heat->tag, .mark = heat->second | flag};
+	__u64 both;
 
-	*(volatile __u64 *)&cell->tag = *(__u64 *)&next.tag;
+	__builtin_memcpy(&both, &next.tag, sizeof(both));
+	*(volatile __u64 *)&cell->tag = both;
 }
 
 /* Reads the clock that does for a limit. */

@@ -106,6 +106,8 @@ static __always_inline enum reason ask_bucket(struct walk *walk, const struct po
 	struct bucket *bucket = account->bucket;
 	__u64 now;
 
+	if (receipt)
+		receipt->place = account->place;
 	if (!bucket) {
 		walk->untracked = true;
 		return overflow_of(policy, account) == OVERFLOW_DROP ? REASON_UNTRACKED :
@@ -117,7 +119,6 @@ static __always_inline enum reason ask_bucket(struct walk *walk, const struct po
 		return REASON_CONTENDED;
 	if (!receipt)
 		return bucket_fits(bucket, account->limit, walk->packet.length, now);
-	receipt->place = account->place;
 	return bucket_take(bucket, account->limit, walk->packet.length, now, receipt);
 }
 

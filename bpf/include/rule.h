@@ -77,6 +77,18 @@ __noinline int rule_at6(struct walk *walk, __u64 step, struct ruling *ruling)
 	return rule_at(&rules6, &prefix, walk, ruling);
 }
 
+/*
+ * The step at a place. Userspace moves steps down, the last one first, so that whoever reads them in
+ * their order meets each. A processor that reads ahead would not: so the place is made to depend on
+ * the step before, which all of them respect.
+ */
+static __always_inline __u64 step_at(const struct rule_ladder *ladder, __u32 generation,
+				     __u64 place, __u64 before)
+{
+	asm volatile("%0 ^= %1\n%0 ^= %1" : "+r"(place) : "r"(before));
+	return place < MAX_STEPS ? ladder->steps[generation][place] : 0;
+}
+
 /* Goes down the ladder, to the first length of which a rule holds. */
 static __always_inline enum action search_rule(struct walk *walk, struct ruling *ruling,
 					       const bool ipv6)
@@ -85,14 +97,14 @@ static __always_inline enum action search_rule(struct walk *walk, struct ruling 
 	const struct rule_line *line = NULL;
 	__u32 generation, chosen = ~0U;
 	enum action action;
-	__u64 step;
+	__u64 step = 0;
 
 	if (!ladder)
 		return ACTION_NONE;
 	/* Once: what is at a place in one generation may be at another in the next. */
-	generation = ladder->generation & (GENERATIONS - 1);
+	generation = *(const volatile __u32 *)&ladder->generation & (GENERATIONS - 1);
 	for (__u32 i = 0; i < (ipv6 ? MAX_STEPS : MAX_STEPS4); i++) {
-		step = ladder->steps[generation][i];
+		step = step_at(ladder, generation, i, step);
 		if (!step)
 			break;
 		if (!line || step_line(step) != chosen) {

@@ -105,14 +105,28 @@ func (m *Map) Memory() uint64 { return uint64(m.lines.MaxEntries()) * lineBytes 
 func (m *Map) Cells() int { return int(m.lines.MaxEntries()) * bpf.HeatCells }
 
 // Clear makes all sources cold that owe nothing to a bucket.
-func (m *Map) Clear() error {
-	n := int(m.lines.MaxEntries())
-	keys := make([]uint32, n)
-	for i := range keys {
-		keys[i] = uint32(i)
-	}
-	if _, err := m.lines.BatchUpdate(keys, make([]bpf.HeatLine, n), nil); err != nil {
-		return fmt.Errorf("clear the heat table: %w", err)
+func (m *Map) Clear() error { return m.clear(0, m.lines.MaxEntries()) }
+
+// ClearSlot does so in the lines of a policy's slot, for a new policy there: the times of the one before
+// may be hours ahead, and would keep the sources of this one from cells of their own for so long.
+func (m *Map) ClearSlot(slot int) error {
+	n := m.lines.MaxEntries() >> (slot + 1)
+	return m.clear(n, n)
+}
+
+// clear empties n lines from the first one on, in parts, as all may be a GB.
+func (m *Map) clear(first, n uint32) error {
+	const part = 4096
+	keys, empty := make([]uint32, 0, min(n, part)), make([]bpf.HeatLine, min(n, part))
+	for ; n > 0; n -= uint32(len(keys)) {
+		keys = keys[:0]
+		for range min(n, part) {
+			keys = append(keys, first)
+			first++
+		}
+		if _, err := m.lines.BatchUpdate(keys, empty[:len(keys)], nil); err != nil {
+			return fmt.Errorf("clear the heat table: %w", err)
+		}
 	}
 	return nil
 }

@@ -43,8 +43,9 @@ func (l *line) room(tag uint32) (n int, held uint64) {
 // remove ends a tag. Two processes that added it at once may have left two entries.
 func (l *line) remove(tag uint32) {
 	for i := range l {
-		if entry := atomic.LoadUint64(&l[i]); uint32(entry) == tag {
-			atomic.CompareAndSwapUint64(&l[i], entry, 0) // or it is another's by now
+		// Again where it was renewed meanwhile, but not where it is another's by now.
+		for entry := atomic.LoadUint64(&l[i]); uint32(entry) == tag && entry != 0; entry = atomic.LoadUint64(&l[i]) {
+			atomic.CompareAndSwapUint64(&l[i], entry, 0)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -23,14 +24,15 @@ func SetPolicy(i *loader.Instance, config *policymap.Config, policy policymap.Po
 	return ResetNew(i, before, config)
 }
 
-// ResetNew empties the shared buckets of the policies that were not there before, so that they owe nothing.
+// ResetNew empties what the policies that were not there before find in their slots, so that nobody owes
+// them anything.
 func ResetNew(i *loader.Instance, before []policymap.Policy, config *policymap.Config) error {
 	for _, p := range config.Policies {
 		known := func(old policymap.Policy) bool { return old.ID() == p.ID() }
 		if slices.ContainsFunc(before, known) {
 			continue
 		}
-		if err := i.Buckets().ResetShared(p.Slot()); err != nil {
+		if err := errors.Join(i.Buckets().ResetShared(p.Slot()), i.Heat().ClearSlot(p.Slot())); err != nil {
 			return err
 		}
 	}
