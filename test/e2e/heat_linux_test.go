@@ -55,6 +55,9 @@ func TestHeatMemoryByRate(t *testing.T) {
 		if strings.Contains(r.stderr, note) != tt.note {
 			t.Errorf("%s: %s", tt.rate, r.stderr)
 		}
+		if again := l.attach("--rate", tt.rate); strings.Contains(again.stderr, "finds room") {
+			t.Errorf("%s, of an instance that keeps its table: %s", tt.rate, again.stderr)
+		}
 		l.must("detach", "--all")
 	}
 }
