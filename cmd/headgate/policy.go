@@ -51,9 +51,10 @@ What no flag names stays as it is.
 
 A fragment that is not the first has no ports and matches no --port.
 
-A source is verified for a while when the agent has answered a request of its: nobody can forge
-an address that a TCP connection is from. One with a limit by "headgate limit" counts as verified too.
-With --unverified --key shared, a flood from forged addresses shares one limit, which those are not under.`,
+A source is verified for a while when the agent has allowed a request of it: nobody can forge
+an address that a TCP connection is from. One with a limit by "headgate set PREFIX" counts as verified
+too. With --unverified --key shared, a flood from forged addresses shares one limit, which those are
+not under.`,
 		Example: `  headgate policy set dns --proto udp --port 53 --rate 50pps --burst 100
   headgate policy set syn --syn --rate 20pps
   headgate policy set all-icmp --proto icmp --key shared --rate 1kpps

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -101,8 +102,19 @@ func TestReadPolicies(t *testing.T) {
 	}
 }
 
+// verifyTwo makes two sources verified for an hour, and one whose time is over.
+func verifyTwo(t *testing.T, i *loader.Instance) {
+	t.Helper()
+	addrs := []netip.Addr{netip.MustParseAddr("203.0.113.1"), netip.MustParseAddr("2001:db8::"), netip.MustParseAddr("203.0.113.2")}
+	now := wire.BootTime()
+	if err := errors.Join(i.Verified().Add(addrs[:2], now+uint64(time.Hour)), i.Verified().Add(addrs[2:], now-min(now, 1<<31))); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestReadStats(t *testing.T) {
-	dir, _ := newInstance(t)
+	dir, i := newInstance(t)
+	verifyTwo(t, i)
 	var got render.Stats
 	readJSON(t, dir, &got, "stats")
 	var policies []string
@@ -112,7 +124,7 @@ func TestReadStats(t *testing.T) {
 	if diff := cmp.Diff([]string{"default", "dns", "syn"}, policies); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(got.Reasons) != int(bpf.ReasonLen) || got.Capacity == 0 || got.Interfaces == nil {
+	if len(got.Reasons) != int(bpf.ReasonLen) || got.Capacity == 0 || got.VerifiedSources != 2 || got.Interfaces == nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -124,8 +136,12 @@ func TestReadStatus(t *testing.T) {
 	if err := i.Policies().Store(config); err != nil {
 		t.Fatal(err)
 	}
+	verifyTwo(t, i)
 	var got render.Status
 	readJSON(t, dir, &got, "status")
+	if got.VerifiedSources != 2 {
+		t.Errorf("%d verified sources, want 2", got.VerifiedSources)
+	}
 	if got.Pin != dir || got.Policies != 3 || got.Rules != 3 || got.Overflow != "estimate" || got.Outdated {
 		t.Errorf("%+v", got)
 	}

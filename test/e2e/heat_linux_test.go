@@ -55,6 +55,9 @@ func TestHeatMemoryByRate(t *testing.T) {
 		if strings.Contains(r.stderr, note) != tt.note {
 			t.Errorf("%s: %s", tt.rate, r.stderr)
 		}
+		if again := l.attach("--rate", tt.rate); strings.Contains(again.stderr, "finds room") {
+			t.Errorf("%s, of an instance that keeps its table: %s", tt.rate, again.stderr)
+		}
 		l.must("detach", "--all")
 	}
 }
@@ -83,4 +86,20 @@ func TestOverflow(t *testing.T) {
 	}
 	l.must("policy", "set", "dns", "--overflow", "estimate")
 	want("pass", "estimate")
+}
+
+// What all strangers share is not for those with a limit of their own, until the policy is for all again.
+func TestUnverifiedByCommand(t *testing.T) {
+	l := newLab(t)
+	l.attach("--rate", "1kpps", "--burst", "1k")
+	l.must("policy", "set", "strangers", "--unverified", "--key", "shared", "--rate", "1pph", "--burst", "5")
+	l.must("set", "203.0.113.1", "--rate", "1kpps")
+	l.wantPassed(udp("203.0.113.2"), 3, 3)
+	l.wantPassed(udp("203.0.113.3"), 3, 2)
+	l.wantPassed(udp("203.0.113.1"), 3, 3)
+	if out := l.must("policies").stdout; !strings.Contains(out, "strangers  unverified") {
+		t.Errorf("policies says\n%s", out)
+	}
+	l.must("policy", "set", "strangers", "--unverified=false")
+	l.wantPassed(udp("203.0.113.1"), 3, 0)
 }

@@ -26,9 +26,9 @@ func TestSourcesOfRules(t *testing.T) {
 	}
 }
 
-// TestPoliciesThatDiffer: two policies are not one if they differ in what they match, in their key, or in dry run.
+// TestPoliciesThatDiffer: two policies are not one if they differ in what they match, in whom, in their key, or in dry run.
 func TestPoliciesThatDiffer(t *testing.T) {
-	for _, differs := range []string{"syn: true", "key: shared", "dry_run: true", "port: 80"} {
+	for _, differs := range []string{"syn: true", "key: shared", "dry_run: true", "port: 80", "unverified: true"} {
 		k := parse(t, "kernel: {interfaces: [a], policies: [{name: a, rate: 1pps, proto: tcp}, {name: b, rate: 1pps, proto: tcp, "+differs+"}]}").Kernel
 		if len(k.Policies) != 2 {
 			t.Errorf("%s: %+v", differs, k.Policies)
@@ -42,5 +42,25 @@ func TestRuleOfAnyPolicy(t *testing.T) {
   policies: [{name: dns, proto: UDP, rate: 1pps}]}`).Kernel
 	if k.Rules[0].Policy != "" || k.Rules[1].Policy != "dns" || k.Policies[0].Protocol != 17 {
 		t.Errorf("%+v", k)
+	}
+}
+
+// A policy for unverified sources is right where requests tell who is who.
+func TestUnverifiedWhereRequestsAreSeen(t *testing.T) {
+	const kernel = "kernel: {interfaces: [eth0], default: {rate: 1kpps}, policies: [{name: strangers, unverified: true, rate: 1kpps}]}\n"
+	for _, front := range []string{
+		"listen: [\"127.0.0.1:8080\"]\nupstream: [\"http://127.0.0.1:9000\"]\n",
+		"auth: {listen: [\"127.0.0.1:8081\"]}\n",
+		"auth: {grpc: [\"127.0.0.1:8082\"]}\n", // ext_authz tells; the rate limit service does not
+	} {
+		f, err := config.Read("test.yaml", strings.NewReader(kernel+front))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range f.Warnings {
+			if strings.Contains(w.Text, "verified") {
+				t.Errorf("%q: %s", front, w)
+			}
+		}
 	}
 }

@@ -28,7 +28,7 @@ func parse(args []string, usage io.Writer) (report.Options, error) {
 	var o report.Options
 	flags := flag.NewFlagSet("packets", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	o.AddTo(flags, "few rounds: in seconds, and not exact")
+	o.AddTo(flags, "few rounds: in minutes, most of them to load a million rules, and not exact")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

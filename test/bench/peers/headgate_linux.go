@@ -18,8 +18,9 @@ func perSource() policymap.Policy {
 	return policymap.Policy{Name: policymap.Default, Limit: packets(limitRate, limitBurst)}
 }
 
+// together is the limit against forged addresses. Nobody is verified here, so it is on all.
 func together() policymap.Policy {
-	return policymap.Policy{Name: "together", Key: policymap.Shared, Unverified: true, Limit: packets(totalRate, totalBurst)}
+	return policymap.Policy{Name: "together", Unverified: true, Key: policymap.Shared, Limit: packets(totalRate, totalBurst)}
 }
 
 func packets(perSecond, burst uint64) wire.Limit {

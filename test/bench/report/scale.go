@@ -49,18 +49,20 @@ func Sizes(base []float64, samples []SizeSample) []Size {
 
 // OnCPUs is how many packets a second one CPU decides, and two at once: medians.
 type OnCPUs struct {
-	Name  string  `json:"name"`
-	One   float64 `json:"one_packets_per_second"`
-	Two   float64 `json:"two_packets_per_second"`
-	Ratio float64 `json:"ratio"`          // the median of the rounds' own
-	On16  float64 `json:"estimate_on_16"` // packets per second
-	On64  float64 `json:"estimate_on_64"`
+	Name    string  `json:"name"`
+	OneLine bool    `json:"one_line"` // each packet writes the cache line that all CPUs write
+	One     float64 `json:"one_packets_per_second"`
+	Two     float64 `json:"two_packets_per_second"`
+	Ratio   float64 `json:"ratio"`          // the median of the rounds' own
+	On16    float64 `json:"estimate_on_16"` // packets per second
+	On64    float64 `json:"estimate_on_64"`
 }
 
 // CPUSample is what was measured of some traffic.
 type CPUSample struct {
-	Name   string
-	rounds [][2]float64
+	Name    string
+	OneLine bool // as in OnCPUs
+	rounds  [][2]float64
 }
 
 // Add adds a round: packets per second of one CPU, and of two.
@@ -74,10 +76,11 @@ func CPUs(samples []CPUSample) []OnCPUs {
 			return medianOf(s.rounds, func(r [2]float64) float64 { return get(r[0], r[1]) })
 		}
 		c := OnCPUs{
-			Name:  s.Name,
-			One:   of(func(one, _ float64) float64 { return one }),
-			Two:   of(func(_, two float64) float64 { return two }),
-			Ratio: of(func(one, two float64) float64 { return two / one }),
+			Name:    s.Name,
+			OneLine: s.OneLine,
+			One:     of(func(one, _ float64) float64 { return one }),
+			Two:     of(func(_, two float64) float64 { return two }),
+			Ratio:   of(func(one, two float64) float64 { return two / one }),
 		}
 		c.On16, c.On64 = c.estimate(16), c.estimate(64)
 		all = append(all, c)
@@ -90,9 +93,10 @@ const free = 1.85
 
 // estimate returns how many packets a second n CPUs decide: n times what one does where two do not hinder one another, and
 // otherwise no more than two. What they wait for is a cache line that each packet writes, and however many CPUs there are, it
-// is with one of them at a time.
+// is with one of them at a time. Two that are threads of one core have its cache in common, and do not show that; so it is
+// said of traffic, and not only measured.
 func (c *OnCPUs) estimate(n float64) float64 {
-	if c.Ratio < free {
+	if c.OneLine || c.Ratio < free {
 		return c.Two
 	}
 	return n * c.One

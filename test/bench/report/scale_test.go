@@ -100,6 +100,23 @@ func TestWriteScaleSVG(t *testing.T) {
 	}
 }
 
+// That each packet writes one line is known, whatever two threads of one core make of it.
+func TestEstimates(t *testing.T) {
+	for _, tt := range []struct {
+		oneLine    bool
+		two        float64
+		on16, on64 float64
+	}{
+		{false, 20, 160, 640}, {false, 18.5, 160, 640}, {false, 18, 18, 18}, {true, 20, 20, 20}, {true, 9, 9, 9},
+	} {
+		s := CPUSample{OneLine: tt.oneLine}
+		s.Add(10, tt.two)
+		if got := CPUs([]CPUSample{s})[0]; got.On16 != tt.on16 || got.On64 != tt.on64 {
+			t.Errorf("%+v, want %v and %v", got, tt.on16, tt.on64)
+		}
+	}
+}
+
 func TestCurvesBetween(t *testing.T) {
 	c := curves{x: []float64{1000, 10_000, 100_000}}
 	for i, want := range []float64{0, curvesWidth / 2, curvesWidth} {

@@ -18,17 +18,18 @@ const buckets = 1 << 20
 
 // traffic is what the CPUs get at once.
 type traffic struct {
-	name  string
-	limit *wire.Limit // nil for a program that only drops
-	same  bool        // all CPUs get packets of one source
-	fresh bool        // each packet has a new source
+	name    string
+	limit   *wire.Limit // nil for a program that only drops
+	same    bool        // all CPUs get packets of one source
+	oneLine bool        // each packet writes what all CPUs write
+	fresh   bool        // each packet has a new source
 }
 
 func traffics() []traffic {
 	under, over := fast(), slow()
 	return []traffic{
 		{name: report.NoopOnCPUs},
-		{name: "one source, under", limit: &under, same: true},
+		{name: "one source, under", limit: &under, same: true, oneLine: true},
 		{name: "one source, over", limit: &over, same: true},
 		{name: "a source for each CPU, under", limit: &under},
 		{name: "a source for each CPU, over", limit: &over},
@@ -132,7 +133,7 @@ func measureCPUs(cpus []int, p plan) ([]report.OnCPUs, error) {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
 		subjects = append(subjects, s)
-		samples = append(samples, report.CPUSample{Name: t.name})
+		samples = append(samples, report.CPUSample{Name: t.name, OneLine: t.oneLine})
 		if err := s.warmUp(cpus, p.together); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}

@@ -77,3 +77,19 @@ func TestOffendersAreUnverified(t *testing.T) {
 	l.wantPassed("203.0.113.8", 80, 20, 0)
 	l.wantPassed(modest, 80, 20, 20)
 }
+
+// What a rule is for may be longer than what makes a source.
+func TestOffendersInWideSources(t *testing.T) {
+	l := newLab(t)
+	l.apply(strangers(5), func(k *config.Kernel) { k.IPv4Prefix, k.IPv6Prefix = 24, 48 })
+	for rule, neighbour := range map[string]string{flooder + "/32": "203.0.113.200", "2001:db8:0:7::/64": "2001:db8:0:8::1"} {
+		l.must(l.plane.Verify([]netip.Addr{netip.MustParseAddr(neighbour)}, time.Hour))
+		if !l.verified(neighbour) {
+			t.Errorf("%s is not verified", neighbour)
+		}
+		l.must(l.plane.Enforce([]handdown.Rule{offender(rule)}))
+		if l.verified(neighbour) {
+			t.Errorf("%s, of the source that %s is for, is still verified", neighbour, rule)
+		}
+	}
+}
