@@ -9,7 +9,7 @@ const (
 	bandwidthBurstForm = "a size, 64KiB or 1MB"
 	prefixForm         = "192.0.2.7, 192.0.2.0/24 or 2001:db8::/32"
 	fileForm           = "a path, absolute or from the file's directory"
-	overflowMeaning    = "what becomes of packets of a source near its limit while there is no bucket for it: by an estimate of its own that is never too generous, or all of them pass, or none"
+	overflowMeaning    = "what becomes of packets of a source near its limit while there is no bucket for it: by an estimate, which may be too strict, or all of them pass, or none"
 	dryRunMeaning      = "true counts what would be dropped, and drops nothing"
 )
 
