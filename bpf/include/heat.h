@@ -176,19 +176,30 @@ static __always_inline void heat_own(struct heat_cell *cell, const struct heat *
 	*(volatile __u64 *)&cell->tag = both;
 }
 
+static __always_inline __u64 heat_slack(void)
+{
+	return TICK_SLACK * tick_ns << HEAT_SHIFT;
+}
+
+/* Whether a burst is too short for the kernel's tick. */
+static __always_inline bool is_fine(__u64 burst)
+{
+	return burst < HEAT_FINE * heat_slack();
+}
+
 /* Reads the clock that does for a limit. */
 static __always_inline void heat_clock(struct heat *heat, struct walk *walk)
 {
-	__u64 tick = tick_read() * tick_ns, slack = TICK_SLACK * tick_ns << HEAT_SHIFT;
+	__u64 tick = tick_read() * tick_ns;
 
 	heat->second = tick >> MARK_SHIFT;
-	if (heat->weight.burst < HEAT_FINE * slack && heat->weight.charge) {
+	if (is_fine(heat->weight.burst) && heat->weight.charge) {
 		heat->now = now_of(walk) << HEAT_SHIFT;
 		heat->slack = 0;
 		return;
 	}
 	heat->now = tick << HEAT_SHIFT;
-	heat->slack = slack;
+	heat->slack = heat_slack();
 }
 
 /* Reads the cell of a source at the moment of a packet. */
@@ -349,7 +360,7 @@ static __always_inline __u64 owed(const struct bucket *bucket, const struct limi
  */
 static __always_inline __u64 hold(__u64 debt)
 {
-	return 2 * (debt + (TICK_SLACK * tick_ns << HEAT_SHIFT));
+	return 2 * (debt + heat_slack());
 }
 
 /* Renews a hold. Returns 0. */
@@ -376,13 +387,13 @@ __noinline int heat_renew(struct heat_cell *cell, struct walk *walk, const struc
 static __always_inline void heat_hold(struct heat_cell *cell, struct walk *walk,
 				      const struct bucket *bucket, const struct limit *limit)
 {
-	struct heat heat = {.weight = {.burst = limit->heat_burst, .charge = 1}};
-	__u64 debt = owed(bucket, limit, now_of(walk)), left;
+	__u64 now = now_of(walk), debt = owed(bucket, limit, now), left;
 
 	/* By the clock of the cell: the other one is ahead by all the time that the machine slept. */
-	heat_clock(&heat, walk);
-	left = *(volatile __u64 *)&cell->tat - heat.now;
-	if (left - hold(debt) / 2 > MAX_HOLD || is_stale(cell->mark, heat.second))
+	if (!is_fine(limit->heat_burst))
+		now = tick_read() * tick_ns;
+	left = *(volatile __u64 *)&cell->tat - (now << HEAT_SHIFT);
+	if (left - hold(debt) / 2 > MAX_HOLD || is_stale(cell->mark, now >> MARK_SHIFT))
 		heat_renew(cell, walk, limit, debt);
 }
 
