@@ -51,6 +51,7 @@ func Sizes(base []float64, samples []SizeSample) []Size {
 type OnCPUs struct {
 	Name    string  `json:"name"`
 	OneLine bool    `json:"one_line"` // each packet writes the cache line that all CPUs write
+	Lines   bool    `json:"lines"`    // each packet writes one of many lines, at random
 	One     float64 `json:"one_packets_per_second"`
 	Two     float64 `json:"two_packets_per_second"`
 	Ratio   float64 `json:"ratio"`          // the median of the rounds' own
@@ -62,6 +63,7 @@ type OnCPUs struct {
 type CPUSample struct {
 	Name    string
 	OneLine bool // as in OnCPUs
+	Lines   bool
 	rounds  [][2]float64
 }
 
@@ -78,6 +80,7 @@ func CPUs(samples []CPUSample) []OnCPUs {
 		c := OnCPUs{
 			Name:    s.Name,
 			OneLine: s.OneLine,
+			Lines:   s.Lines,
 			One:     of(func(one, _ float64) float64 { return one }),
 			Two:     of(func(_, two float64) float64 { return two }),
 			Ratio:   of(func(one, two float64) float64 { return two / one }),
@@ -95,8 +98,15 @@ const free = 1.85
 // otherwise no more than two. What they wait for is a cache line that each packet writes, and however many CPUs there are, it
 // is with one of them at a time. Two that are threads of one core have its cache in common, and do not show that; so it is
 // said of traffic, and not only measured.
+//
+// Where each packet writes one of many lines, the one that had it last is another CPU for (n-1)/n of the packets. What that
+// costs, two CPUs show for a half of them.
 func (c *OnCPUs) estimate(n float64) float64 {
-	if c.OneLine || c.Ratio < free {
+	switch {
+	case c.Lines:
+		one, two := 1/c.One, 2/c.Two
+		return n / (one + max(two-one, 0)*2*(n-1)/n)
+	case c.OneLine || c.Ratio < free:
 		return c.Two
 	}
 	return n * c.One

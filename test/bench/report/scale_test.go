@@ -104,14 +104,18 @@ func TestWriteScaleSVG(t *testing.T) {
 func TestEstimates(t *testing.T) {
 	for _, tt := range []struct {
 		oneLine    bool
+		lines      bool
 		two        float64
 		on16, on64 float64
 	}{
-		{false, 20, 160, 640}, {false, 18.5, 160, 640}, {false, 18, 18, 18}, {true, 20, 20, 20}, {true, 9, 9, 9},
+		{false, false, 20, 160, 640}, {false, false, 18.5, 160, 640}, {false, false, 18, 18, 18},
+		{true, false, 20, 20, 20}, {true, false, 9, 9, 9},
+		// Twice the time for half of the packets: three times where no packet finds its line at home.
+		{false, true, 10, 16 / 0.2875, 64 / 0.296875}, {false, true, 20, 160, 640}, {false, true, 22, 160, 640},
 	} {
-		s := CPUSample{OneLine: tt.oneLine}
+		s := CPUSample{OneLine: tt.oneLine, Lines: tt.lines}
 		s.Add(10, tt.two)
-		if got := CPUs([]CPUSample{s})[0]; got.On16 != tt.on16 || got.On64 != tt.on64 {
+		if got := CPUs([]CPUSample{s})[0]; math.Abs(got.On16-tt.on16) > 1e-9 || math.Abs(got.On64-tt.on64) > 1e-9 {
 			t.Errorf("%+v, want %v and %v", got, tt.on16, tt.on64)
 		}
 	}

@@ -133,7 +133,7 @@ func measureCPUs(cpus []int, p plan) ([]report.OnCPUs, error) {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
 		subjects = append(subjects, s)
-		samples = append(samples, report.CPUSample{Name: t.name, OneLine: t.oneLine})
+		samples = append(samples, report.CPUSample{Name: t.name, OneLine: t.oneLine, Lines: t.fresh})
 		if err := s.warmUp(cpus, p.together); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
