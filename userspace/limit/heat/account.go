@@ -112,7 +112,7 @@ func (a *Account[K]) openExact(tag uint32) {
 func (a *Account[K]) openCold() {
 	bucket, cold := a.bucket, a.reading.cold()
 	a.bucket = nil
-	if cold && a.reading.debt == 0 && a.Tiers.cold.take(a.late(a.now)) || !cold && a.mayInsert(a.source, a.now) {
+	if cold && a.reading.debt == 0 && a.cold.take(a.late(a.now)) || !cold && a.mayInsert(a.source, a.now) {
 		if bucket == nil {
 			bucket = a.newBucket(a.source.Key, a.limit, a.now)
 		}
