@@ -59,7 +59,8 @@ func heatView(table *heatmap.Map, policies []policymap.Policy) render.Heat {
 	for _, h := range heatmap.HoldsOf(view.MemoryBytes, policies) {
 		held := render.HeldPolicy{Policy: h.Policy, Exact: h.Exact}
 		if !h.Exact && !math.IsInf(h.Rate, 1) {
-			held.HoldsPPS = &h.Rate
+			rounded := math.Round(10*h.Rate) / 10
+			held.HoldsPPS = &rounded
 		}
 		view.Policies = append(view.Policies, held)
 	}

@@ -33,14 +33,14 @@ func targets() []target {
 	return []target{
 		{name: "noop (drop)", program: bpf.Noop, sources: 1},
 		{name: "over, one source", reason: headgate.ReasonOverPacketLimit,
-			setup: setup{onePolicy(slow()), nil, fewBuckets}, sources: 1},
+			setup: setup{onePolicy(instance.Slow()), nil, fewBuckets}, sources: 1},
 		{name: "over, 1 M sources", reason: headgate.ReasonOverPacketLimit,
-			setup: setup{onePolicy(slow()), nil, manyBuckets}, sources: many},
+			setup: setup{onePolicy(instance.Slow()), nil, manyBuckets}, sources: many},
 		{name: "pass (to the stack)", program: bpf.Pass, sources: 1},
 		{name: "under, one source", reason: headgate.ReasonUnderLimit,
-			setup: setup{onePolicy(fast()), nil, fewBuckets}, sources: 1},
+			setup: setup{onePolicy(instance.Fast()), nil, fewBuckets}, sources: 1},
 		{name: "under, 1 M sources", reason: headgate.ReasonUnderLimit,
-			setup: setup{onePolicy(fast()), nil, manyBuckets}, sources: many},
+			setup: setup{onePolicy(instance.Fast()), nil, manyBuckets}, sources: many},
 	}
 }
 

@@ -8,16 +8,9 @@ import (
 
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/test/bench/instance"
 	"github.com/headgate/headgate/userspace/rate"
 )
-
-// fast returns a limit that no run comes near.
-func fast() wire.Limit {
-	return wire.Limit{Packets: wire.Quota{
-		Rate:  rate.Rate{Count: 100_000_000, Per: time.Second, Unit: rate.Packets},
-		Burst: 1_000_000,
-	}}
-}
 
 // usual returns the limit of a source of which a server can take many.
 func usual() wire.Limit {
@@ -29,20 +22,12 @@ func usual() wire.Limit {
 
 // fastBoth returns a limit in packets and bytes that no run comes near.
 func fastBoth() wire.Limit {
-	limit := fast()
+	limit := instance.Fast()
 	limit.Bytes = wire.Quota{
 		Rate:  rate.Rate{Count: 50_000_000_000, Per: time.Second, Unit: rate.Bytes},
 		Burst: 1_000_000_000,
 	}
 	return limit
-}
-
-// slow returns a limit that all but the first packet of a run are over.
-func slow() wire.Limit {
-	return wire.Limit{Packets: wire.Quota{
-		Rate:  rate.Rate{Count: 1, Per: time.Hour, Unit: rate.Packets},
-		Burst: 1,
-	}}
 }
 
 func onePolicy(limit wire.Limit) []policymap.Policy {
@@ -51,7 +36,7 @@ func onePolicy(limit wire.Limit) []policymap.Policy {
 
 // strangers returns the default policy and one with a limit that all unverified sources share.
 func strangers(shared wire.Limit) []policymap.Policy {
-	return append(onePolicy(fast()), policymap.Policy{
+	return append(onePolicy(instance.Fast()), policymap.Policy{
 		Name: "strangers", Unverified: true, Key: policymap.Shared, Limit: shared,
 	})
 }

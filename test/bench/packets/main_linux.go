@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 
@@ -11,28 +9,7 @@ import (
 )
 
 func main() {
-	o, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err == nil {
-		err = run(o, os.Stdout, os.Stderr)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "packets:", err)
-		os.Exit(1)
-	}
-}
-
-func parse(args []string, usage io.Writer) (report.Options, error) {
-	var o report.Options
-	flags := flag.NewFlagSet("packets", flag.ContinueOnError)
-	flags.SetOutput(usage)
-	o.AddTo(flags, "few rounds: in minutes, most of them to load a million rules, and not exact")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	return o, o.Check(flags.Args())
+	report.Main("packets", "few rounds: in minutes, most of them to load a million rules, and not exact", run)
 }
 
 func run(o report.Options, out, progress io.Writer) error {

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"flag"
-	"io"
 	"math/rand/v2"
 	"net/netip"
 	"testing"
@@ -12,35 +9,7 @@ import (
 
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/wire"
-	"github.com/headgate/headgate/test/bench/report"
 )
-
-func TestParse(t *testing.T) {
-	tests := []struct {
-		args []string
-		want report.Options
-	}{
-		{nil, report.Options{Output: "table"}},
-		{[]string{"-quick", "-o", "json", "-svg", "x"}, report.Options{Quick: true, Output: "json", SVG: "x"}},
-	}
-	for _, tt := range tests {
-		got, err := parse(tt.args, io.Discard)
-		if err != nil || got != tt.want {
-			t.Errorf("parse(%q) = %+v, %v, want %+v", tt.args, got, err, tt.want)
-		}
-	}
-}
-
-func TestParseErrors(t *testing.T) {
-	for _, args := range [][]string{{"-o", "xml"}, {"quick"}, {"-none"}} {
-		if _, err := parse(args, io.Discard); err == nil {
-			t.Errorf("parse(%q) succeeded", args)
-		}
-	}
-	if _, err := parse([]string{"-h"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("parse(-h): got error %v, want %v", err, flag.ErrHelp)
-	}
-}
 
 func TestBlocks(t *testing.T) {
 	const n = 1000

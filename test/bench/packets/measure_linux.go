@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/test/bench/host"
+	"github.com/headgate/headgate/test/bench/instance"
 	"github.com/headgate/headgate/test/bench/report"
 )
 
@@ -59,7 +60,7 @@ func measureLoad(times int) (time.Duration, error) {
 	var slowest time.Duration
 	for range times {
 		start := time.Now()
-		in, err := newInstance(setup{policies: onePolicy(fast()), buckets: manyBuckets})
+		in, err := newInstance(setup{policies: onePolicy(instance.Fast()), buckets: manyBuckets})
 		if err != nil {
 			return 0, err
 		}

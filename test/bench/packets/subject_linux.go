@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/wire"
+	"github.com/headgate/headgate/test/bench/instance"
 )
 
 // Names of the cases that have a bound.
@@ -51,18 +52,18 @@ func oneSource() []subject {
 	for _, n := range ruleCounts() {
 		rules := blocks(n, drawPrefix4)
 		under = append(under, subject{name: withRules(hotUnder, n), reason: bpf.ReasonUnderLimit,
-			setup: setup{onePolicy(fast()), rules, fewBuckets}})
+			setup: setup{onePolicy(instance.Fast()), rules, fewBuckets}})
 		over = append(over, subject{name: withRules(hotOver, n), reason: bpf.ReasonOverPacketLimit,
-			setup: setup{onePolicy(slow()), rules, fewBuckets}})
+			setup: setup{onePolicy(instance.Slow()), rules, fewBuckets}})
 		n = max(n, 1)
 		blocked = append(blocked, subject{name: withRules("one source, blocked", n), reason: bpf.ReasonBlocked,
-			setup: setup{onePolicy(fast()), listed(n, rulemap.Block, wire.Limit{}), fewBuckets}})
+			setup: setup{onePolicy(instance.Fast()), listed(n, rulemap.Block, wire.Limit{}), fewBuckets}})
 	}
 	return slices.Concat(under, over, blocked, []subject{
 		{name: withRules("one source, allowed", 10_000), reason: bpf.ReasonAllowed,
-			setup: setup{onePolicy(slow()), listed(10_000, rulemap.Allow, wire.Limit{}), fewBuckets}},
+			setup: setup{onePolicy(instance.Slow()), listed(10_000, rulemap.Allow, wire.Limit{}), fewBuckets}},
 		{name: withRules("one source, under a limit of its own", 10_000), reason: bpf.ReasonUnderLimit,
-			setup: setup{onePolicy(slow()), listed(10_000, rulemap.Limit, fast()), fewBuckets}},
+			setup: setup{onePolicy(instance.Slow()), listed(10_000, rulemap.Limit, instance.Fast()), fewBuckets}},
 	})
 }
 
@@ -71,12 +72,12 @@ func manySources() []subject {
 	for _, n := range ruleCounts() {
 		rules := blocks(n, drawPrefix4)
 		some256 = append(some256, subject{name: withRules("256 sources", n), reason: bpf.ReasonUnderLimit,
-			setup: setup{onePolicy(fast()), rules, fewBuckets}, sources: some})
+			setup: setup{onePolicy(instance.Fast()), rules, fewBuckets}, sources: some})
 		million = append(million, subject{name: withRules("1 M sources", n), reason: bpf.ReasonUnderLimit,
-			setup: setup{onePolicy(fast()), rules, manyBuckets}, sources: many})
+			setup: setup{onePolicy(instance.Fast()), rules, manyBuckets}, sources: many})
 	}
 	fine := subject{name: "a new source per packet, by the exact clock", reason: bpf.ReasonUnderLimit,
-		setup: setup{onePolicy(fast()), nil, manyBuckets}, sources: all}
+		setup: setup{onePolicy(instance.Fast()), nil, manyBuckets}, sources: all}
 	flood := subject{name: spoofed, reason: bpf.ReasonUnderLimit,
 		setup: setup{onePolicy(usual()), nil, manyBuckets}, sources: all}
 	return slices.Concat(some256, million, []subject{fine, flood})
@@ -85,17 +86,17 @@ func manySources() []subject {
 func policies() []subject {
 	return []subject{
 		{name: "an unverified source, under", reason: bpf.ReasonUnderLimit,
-			setup: setup{strangers(fast()), nil, fewBuckets}},
+			setup: setup{strangers(instance.Fast()), nil, fewBuckets}},
 		{name: "a new source per packet, over what strangers share", reason: bpf.ReasonOverPacketLimit,
-			setup: setup{strangers(slow()), nil, manyBuckets}, sources: all},
+			setup: setup{strangers(instance.Slow()), nil, manyBuckets}, sources: all},
 		{name: "one source, under, packets and bytes", reason: bpf.ReasonUnderLimit,
 			setup: setup{onePolicy(fastBoth()), nil, fewBuckets}},
 		{name: "one source, under, 2 policies", reason: bpf.ReasonUnderLimit,
-			setup: setup{manyPolicies(2, fast()), nil, fewBuckets}},
+			setup: setup{manyPolicies(2, instance.Fast()), nil, fewBuckets}},
 		{name: "one source, over, 2 policies", reason: bpf.ReasonOverPacketLimit,
-			setup: setup{manyPolicies(2, slow()), nil, fewBuckets}},
+			setup: setup{manyPolicies(2, instance.Slow()), nil, fewBuckets}},
 		{name: "one source, under, 8 policies", reason: bpf.ReasonUnderLimit,
-			setup: setup{manyPolicies(8, fast()), nil, fewBuckets}},
+			setup: setup{manyPolicies(8, instance.Fast()), nil, fewBuckets}},
 	}
 }
 
@@ -103,15 +104,15 @@ func variants() []subject {
 	rules6 := blocks(10_000, drawPrefix6)
 	return []subject{
 		{name: "IPv6, one source, under", reason: bpf.ReasonUnderLimit, ipv6: true,
-			setup: setup{onePolicy(fast()), nil, fewBuckets}},
+			setup: setup{onePolicy(instance.Fast()), nil, fewBuckets}},
 		{name: "IPv6, one source, over", reason: bpf.ReasonOverPacketLimit, ipv6: true,
-			setup: setup{onePolicy(slow()), nil, fewBuckets}},
+			setup: setup{onePolicy(instance.Slow()), nil, fewBuckets}},
 		{name: withRules("IPv6, one source, under", 10_000), reason: bpf.ReasonUnderLimit, ipv6: true,
-			setup: setup{onePolicy(fast()), rules6, fewBuckets}},
+			setup: setup{onePolicy(instance.Fast()), rules6, fewBuckets}},
 		{name: "frags, one source, under", reason: bpf.ReasonUnderLimit, frags: true,
-			setup: setup{onePolicy(fast()), nil, fewBuckets}},
+			setup: setup{onePolicy(instance.Fast()), nil, fewBuckets}},
 		{name: "frags, one source, over", reason: bpf.ReasonOverPacketLimit, frags: true,
-			setup: setup{onePolicy(slow()), nil, fewBuckets}},
+			setup: setup{onePolicy(instance.Slow()), nil, fewBuckets}},
 	}
 }
 

@@ -26,7 +26,7 @@ type traffic struct {
 }
 
 func traffics() []traffic {
-	under, over := fast(), slow()
+	under, over := instance.Fast(), instance.Slow()
 	return []traffic{
 		{name: report.NoopOnCPUs},
 		{name: "one source, under", limit: &under, same: true, oneLine: true},

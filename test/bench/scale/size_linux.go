@@ -98,7 +98,7 @@ func measureSizes(p plan) ([]report.Size, error) {
 	}()
 	var samples []report.SizeSample
 	for _, n := range sizes(p.largest) {
-		for _, limit := range []wire.Limit{fast(), slow()} {
+		for _, limit := range []wire.Limit{instance.Fast(), instance.Slow()} {
 			s, err := openSpread(n, &limit)
 			if err != nil {
 				return nil, err
