@@ -133,7 +133,6 @@ static __always_inline enum reason ask(struct walk *walk, const struct policy *p
 				       struct receipt *receipt)
 {
 	enum outcome outcome;
-	enum reason reason;
 
 	if (has_cell(account)) {
 		outcome = ask_cell(walk, policy, counters, account, receipt);
@@ -142,11 +141,7 @@ static __always_inline enum reason ask(struct walk *walk, const struct policy *p
 		if (outcome != OUTCOME_CONVERTED)
 			return outcome == OUTCOME_OVER ? REASON_UNTRACKED : REASON_CONTENDED;
 	}
-	reason = ask_bucket(walk, policy, account, receipt);
-	/* A packet that is refused does not add to what the bucket owes. */
-	if (reason == REASON_UNDER_LIMIT && receipt && account->bucket && account->cell)
-		heat_hold(account->cell, walk, account->bucket, account->limit);
-	return reason;
+	return ask_bucket(walk, policy, account, receipt);
 }
 
 static __always_inline enum reason refuse(const struct walk *walk, const struct policy *policy,
@@ -185,6 +180,12 @@ static __always_inline enum reason charge(struct walk *walk, const struct policy
 		return refuse(walk, policy, counters, account, reason);
 	if (last)
 		count_passed(walk, policy, counters, account);
+	/*
+	 * At the end: charging and counting write the same line, which another CPU could take away in
+	 * between. A packet that is refused does not add to what the bucket owes.
+	 */
+	if (receipt && account.bucket && account.cell)
+		heat_hold(account.cell, walk, account.bucket, account.limit);
 	return reason;
 }
 
