@@ -111,21 +111,16 @@ func newCollection(o Options, maps map[string]*ebpf.Map, salt wire.Salt) (*ebpf.
 
 // setHeat gives the heat tier its size, which is that of the table where there is one, and its constants.
 func setHeat(spec *ebpf.CollectionSpec, o Options, table *ebpf.Map) error {
-	tick, err := heatmap.Tick()
-	if err != nil {
-		return err
-	}
-	cpus, err := ebpf.PossibleCPU()
-	if err != nil {
-		return fmt.Errorf("count the CPUs: %w", err)
-	}
 	var memory uint64
 	if table != nil {
 		memory = heatmap.New(table).Memory()
 	} else {
 		memory = heatMemory(o)
 	}
-	settings := heatmap.Settings{Memory: memory, Buckets: spec.Maps[bpf.MapBuckets].MaxEntries, CPUs: cpus, Tick: tick}
+	settings, err := heatmap.OfMachine(memory, spec.Maps[bpf.MapBuckets].MaxEntries)
+	if err != nil {
+		return err
+	}
 	return heatmap.Configure(spec, settings, settings.Credits())
 }
 

@@ -31,6 +31,19 @@ type Settings struct {
 	Tick    time.Duration // of the kernel
 }
 
+// OfMachine returns the settings of a program that is loaded here.
+func OfMachine(memory uint64, buckets uint32) (Settings, error) {
+	tick, err := Tick()
+	if err != nil {
+		return Settings{}, err
+	}
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return Settings{}, fmt.Errorf("count the CPUs: %w", err)
+	}
+	return Settings{Memory: memory, Buckets: buckets, CPUs: cpus, Tick: tick}, nil
+}
+
 // Credit is how fast a CPU may make buckets.
 type Credit struct {
 	Cost, Burst time.Duration // of one, and that may be saved up

@@ -58,18 +58,13 @@ func New(s Setup) (*Instance, error) {
 
 // setConstants gives the program what the loader gives it by default.
 func setConstants(spec *ebpf.CollectionSpec) error {
-	tick, err := heatmap.Tick()
-	if err != nil {
-		return err
-	}
-	cpus, err := ebpf.PossibleCPU()
+	heat, err := heatmap.OfMachine(heatmap.DefaultMemory, spec.Maps[bpf.MapBuckets].MaxEntries)
 	if err != nil {
 		return err
 	}
 	if err := spec.Variables[bpf.VarHashSalt].Set(salt()); err != nil {
 		return err
 	}
-	heat := heatmap.Settings{Memory: heatmap.DefaultMemory, Buckets: spec.Maps[bpf.MapBuckets].MaxEntries, CPUs: cpus, Tick: tick}
 	return heatmap.Configure(spec, heat, heat.Credits())
 }
 
