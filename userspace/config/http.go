@@ -12,6 +12,8 @@ import (
 // File is a configuration file. Sections that it does not have are nil, but for HTTP,
 // Timeouts and Log, which then have what applies by default.
 type File struct {
+	Redis    *Redis
+	Fleet    *Fleet // only where Redis is set
 	Kernel   *Kernel
 	HTTP     HTTP
 	Listen   []Listener // of the proxy
@@ -106,8 +108,12 @@ type Zone struct {
 	// place of those of ClientIP, so that a zone can limit whole networks.
 	IPv4Prefix, IPv6Prefix int
 	Overrides              []Override // the first that matches decides; none for Nginx
-	Allow                  []Value    // keys that the zone does not limit
-	Line                   int        // in the file, of the zone's name
+	// Store is StoreMemory, or StoreRedis for a limit that all machines share. Lease is how many requests of a busy key may be
+	// taken from Redis at once, 0 for none; of StoreRedis only.
+	Store string
+	Lease uint64
+	Allow []Value // keys that the zone does not limit
+	Line  int     // in the file, of the zone's name
 }
 
 // Quota is a number of requests and the time that it is for, as written: 60r/m
@@ -164,7 +170,9 @@ type Rule struct {
 	Status   int // of a rejection: 400 to 599
 	DryRun   bool
 	Continue bool // the rules behind it are looked at too
-	Line     int
+	// OnStoreFailure is for the limits of StoreRedis, FailLocal by default.
+	OnStoreFailure OnStoreFailure
+	Line           int
 }
 
 // Match is what a rule applies to: all that is set must match. The zero value
