@@ -27,6 +27,8 @@ type Server struct {
 	Addr string
 
 	tb      testing.TB
+	inside  func(func() error) error // calls a function where the server is
+	bind    string
 	args    []string
 	dir     string
 	process *exec.Cmd
@@ -40,10 +42,23 @@ func Start(tb testing.TB, args ...string) *Server {
 	return s
 }
 
+// StartInside is Start in a network namespace: inside calls a function with its thread in there. The server takes
+// connections to all addresses, at port 6379.
+func StartInside(tb testing.TB, inside func(func() error) error, args ...string) *Server {
+	tb.Helper()
+	s := prepare(tb, append([]string{"--protected-mode", "no"}, args...)...)
+	s.inside, s.bind, s.Addr = inside, "0.0.0.0", "127.0.0.1:6379"
+	s.begin()
+	return s
+}
+
 // prepare makes a server that does not run yet.
 func prepare(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(tb))), tb: tb, args: args, dir: tb.TempDir()}
+	s := &Server{
+		Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(tb))), bind: "127.0.0.1",
+		tb: tb, args: args, dir: tb.TempDir(), inside: func(f func() error) error { return f() },
+	}
 	tb.Cleanup(s.Kill)
 	return s
 }
@@ -62,12 +77,12 @@ func (s *Server) begin() {
 	}
 	defer log.Close()
 	args := append([]string{
-		"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
+		"--bind", s.bind, "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
 	}, s.args...)
 	s.process = exec.CommandContext(context.Background(), path, args...)
 	s.process.Stdout, s.process.Stderr = log, log
 	s.process.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	if err := s.process.Start(); err != nil {
+	if err := s.inside(s.process.Start); err != nil {
 		s.tb.Fatal(err)
 	}
 	s.await("it answers", func() bool {
@@ -143,7 +158,11 @@ func (s *Server) run(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, append([]string{"-e", "-h", host, "-p", port}, args...)...)
-	out, err := cmd.CombinedOutput()
+	var out []byte
+	err = s.inside(func() (err error) {
+		out, err = cmd.CombinedOutput()
+		return err
+	})
 	text := string(bytes.TrimSpace(out))
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, text)
