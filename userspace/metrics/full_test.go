@@ -31,7 +31,7 @@ func full() metrics.Sources {
 	counts := func() ruleset.Counts {
 		return ruleset.Counts{
 			Allowed: next(), Delayed: next(), Refused: next(), WouldDelay: next(), WouldRefuse: next(),
-			Absent: next(), Unknown: next(), Exempt: next(), Spared: next(),
+			Absent: next(), Unknown: next(), Exempt: next(), Spared: next(), Unavailable: next(),
 		}
 	}
 	web := ruleset.Counters{
@@ -62,9 +62,10 @@ func full() metrics.Sources {
 	store := metrics.Store{
 		Health: "partly", RoundTrip: 1250 * time.Microsecond, InFlight: 6, Calls: next(), RoundTrips: next(),
 		Timeouts: next(), Errors: next(), Busy: next(), LeftAlone: next(), Opened: next(), Probes: next(),
+		KnownRefusals: next(), FromBatch: next(), Batches: next(),
 		Zones: []metrics.StoreZone{
-			{Zone: "perip", Redis: next(), Refused: next(), Batch: next(), Local: next(), Open: next(), Closed: next()},
-			{Zone: "login", Redis: next()},
+			{"perip", ruleset.SharedCounts{Redis: next(), Local: next(), Open: next(), Closed: next(), RefusedLocally: next()}},
+			{"login", ruleset.SharedCounts{Redis: next()}},
 		},
 	}
 	fleet := metrics.Fleet{

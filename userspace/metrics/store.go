@@ -1,6 +1,10 @@
 package metrics
 
-import "time"
+import (
+	"time"
+
+	"github.com/headgate/headgate/userspace/ruleset"
+)
 
 // Store is how Redis is, and what was asked of it, read at one moment.
 type Store struct {
@@ -14,24 +18,23 @@ type Store struct {
 	Timeouts, Errors, Busy, LeftAlone uint64
 	// Opened is how often servers were left alone, Probes how often it was tried whether they answer again.
 	Opened, Probes uint64
-	Zones          []StoreZone // with store redis, each of them
+	// Calls that were not needed, as the key was known to be over its limit, or as it had units that were taken in
+	// advance. Batches is how often such units were taken.
+	KnownRefusals, FromBatch, Batches uint64
+	Zones                             []StoreZone // with store redis, each of them
 }
 
-// StoreZone tells how requests to a zone that machines share were decided. Each is in one field.
+// StoreZone tells who decided about limits of a zone that machines share.
 type StoreZone struct {
-	Zone    string
-	Redis   uint64 // asked
-	Refused uint64 // not asked, as it was known that the key may not pass yet
-	Batch   uint64 // not asked, as units were taken in advance
-	// Local, Open and Closed are what on_store_failure said, as Redis did not answer.
-	Local, Open, Closed uint64
+	Zone string
+	ruleset.SharedCounts
 }
 
 // StoreHealths are all values of Store.Health, from the best to the worst.
 func StoreHealths() []string { return []string{"up", "partly", "probing", "down"} }
 
 type storeFamilies struct {
-	up, health, roundTrip, inFlight, calls, roundTrips, failed, openings, probes, decisions *family
+	up, health, roundTrip, inFlight, calls, roundTrips, failed, openings, probes, saved, batches, decisions *family
 }
 
 func newStoreFamilies() storeFamilies {
@@ -54,14 +57,20 @@ func newStoreFamilies() storeFamilies {
 			"Times Redis, or a part of a cluster, began to be left alone."),
 		probes: counter("store_probes_total",
 			"Times it was tried whether Redis answers again."),
+		saved: counter("store_saved_calls_total",
+			"Calls to Redis that were not needed, by why: refusal (the key was known to be over its limit), batch (it had units taken in advance).", "reason"),
+		batches: counter("store_batches_total",
+			"Times units were taken in advance for a key."),
 		decisions: counter("store_decisions_total",
-			"Times a zone of Redis was asked, by who decided: redis, refused_locally (known to be over the limit), "+
-				"batch (taken in advance), and local, open or closed while Redis does not answer.", "zone", "way"),
+			"Limits of a zone that machines share, by who decided: redis, or local, open or closed as it did not answer; "+
+				"refused_locally is those that were not asked, as a limit in memory had refused the request.", "zone", "way"),
 	}
 }
 
 func (f storeFamilies) all() []*family {
-	return []*family{f.up, f.health, f.roundTrip, f.inFlight, f.calls, f.roundTrips, f.failed, f.openings, f.probes, f.decisions}
+	return []*family{
+		f.up, f.health, f.roundTrip, f.inFlight, f.calls, f.roundTrips, f.failed, f.openings, f.probes, f.saved, f.batches, f.decisions,
+	}
 }
 
 func (f storeFamilies) read(s scrape, v *Store) {
@@ -83,6 +92,9 @@ func (f storeFamilies) read(s scrape, v *Store) {
 	s.count(f.failed, v.LeftAlone, "left_alone")
 	s.count(f.openings, v.Opened)
 	s.count(f.probes, v.Probes)
+	s.count(f.saved, v.KnownRefusals, "refusal")
+	s.count(f.saved, v.FromBatch, "batch")
+	s.count(f.batches, v.Batches)
 	for _, z := range v.Zones {
 		f.readZone(s, z)
 	}
@@ -90,9 +102,8 @@ func (f storeFamilies) read(s scrape, v *Store) {
 
 func (f storeFamilies) readZone(s scrape, z StoreZone) {
 	s.count(f.decisions, z.Redis, z.Zone, "redis")
-	s.count(f.decisions, z.Refused, z.Zone, "refused_locally")
-	s.count(f.decisions, z.Batch, z.Zone, "batch")
 	s.count(f.decisions, z.Local, z.Zone, "local")
 	s.count(f.decisions, z.Open, z.Zone, "open")
 	s.count(f.decisions, z.Closed, z.Zone, "closed")
+	s.count(f.decisions, z.RefusedLocally, z.Zone, "refused_locally")
 }
