@@ -40,9 +40,9 @@ type storeFamilies struct {
 func newStoreFamilies() storeFamilies {
 	return storeFamilies{
 		up: gauge("store_up",
-			"1 if Redis is asked about every key, 0 if it is left alone about some or all."),
+			"1 if Redis is asked about every key by every request, 0 if it is left alone about some or all."),
 		health: gauge("store_health",
-			"1 for how Redis is, 0 for all else: up, partly (some slots of a cluster are left alone), probing (it is tried whether it answers), down.", "health"),
+			"1 for how Redis is, 0 for all else: up, partly (some slots of a cluster are left alone), probing (it answers again, and requests come back bit by bit), down.", "health"),
 		roundTrip: gauge("store_round_trip_seconds",
 			"Mean of the last round trips to Redis."),
 		inFlight: gauge("store_in_flight_calls",
