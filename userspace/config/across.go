@@ -22,6 +22,7 @@ func (w *whole) checkSections() {
 	if w.says("adaptive") && !w.says("listen") {
 		w.root.lack(w.root.field("adaptive"), "no request goes through the agent, so there is nothing to measure; add listen and upstream, or remove adaptive")
 	}
+	w.checkFleet()
 	if !w.right() {
 		return
 	}
@@ -29,6 +30,8 @@ func (w *whole) checkSections() {
 	w.checkHandDown()
 	w.checkVerified()
 	w.checkAuth()
+	w.checkClusters()
+	w.checkFleetRules()
 }
 
 // checkLoop adds an error if the proxy would send requests to itself.

@@ -114,6 +114,14 @@ func TestFullAgent(t *testing.T) {
 		For:   2 * time.Minute, Max: 12 * time.Hour, IPv4Prefix: 24, IPv6Prefix: 48, MaxRules: 10_000, DryRun: true, Private: true,
 		NginxLogs: []string{"/var/log/nginx/error.log"},
 	}
+	want.Redis = &config.Redis{
+		Addrs: []string{"192.0.2.1:26379", "redis.internal:26379"}, Mode: config.RedisSentinel, Master: "limits", Database: 3,
+		Username: "headgate", PasswordFile: "redis.password",
+		SentinelUsername: "watcher", SentinelPasswordFile: "/etc/headgate/sentinel.password",
+		TLS:    &config.RedisTLS{CA: "ca.crt", Certificate: "redis.crt", Key: "redis.key", ServerName: "redis.internal"},
+		Prefix: "edge", Name: "edge-1", Timeout: 50 * time.Millisecond, MaxInFlight: 2000,
+	}
+	want.Fleet = &config.Fleet{Follow: true, MaxPublished: 30, MaxRules: 50_000}
 	want.Adaptive = &config.Adaptive{
 		Observe: true, Interval: 2 * time.Second, Latency: config.Latency{Percentile: 99.9, Target: 200 * time.Millisecond},
 		Floor: 0.2, Ceiling: 1.5, Increase: 0.1, Decrease: 0.5, Recover: 0.9, Kernel: true, HTTP: true,
@@ -170,6 +178,9 @@ func TestMakeAbsolute(t *testing.T) {
 	want.Listen[3].TLS.Certificate = "/etc/headgate/tls.crt"
 	want.Auth.GRPC[0].TLS = &config.TLS{Certificate: "/etc/headgate/tls.crt", Key: "/etc/headgate/tls.key"}
 	want.Admin.TokenFile = "/etc/headgate/token"
+	want.Redis.PasswordFile = "/etc/headgate/redis.password"
+	tls := want.Redis.TLS
+	tls.CA, tls.Certificate, tls.Key = "/etc/headgate/ca.crt", "/etc/headgate/redis.crt", "/etc/headgate/redis.key"
 	compare(t, f, want)
 	withTLS := `
 metrics: {listen: {address: "127.0.0.1:9090", tls: {certificate: /m.crt, key: m.key}}}

@@ -19,6 +19,9 @@ func Fields() []Field {
 		fields []Field
 	}{
 		{"", fileFields()},
+		{"redis.", redisFields()},
+		{"redis.tls.", redisTLSFields()},
+		{"fleet.", fleetFields()},
 		{"kernel.", kernelFields()},
 		{"kernel.default.", limitFields()},
 		{"kernel.policies[].", policyFields()},
@@ -66,6 +69,8 @@ func names(fields []Field) []string {
 // fileFields are those of the top of the file.
 func fileFields() []Field {
 	return []Field{
+		{"redis", `a section, {addrs: ["127.0.0.1:6379"]}`, "limits are of each machine alone", "the Redis or Valkey servers where machines share limits and rules"},
+		{"fleet", "a section, {}, with redis", "rules are of each machine alone", "which rules of the kernel machines share"},
 		{"kernel", "a section, {interfaces: [eth0]}", "packets are not limited, and no privilege is needed", "what the kernel limits, at the network interfaces"},
 		{"http", "a section with zones and rules", "no limits", "how HTTP requests are limited"},
 		{"listen", `a list, ["0.0.0.0:8080"]`, "nothing is served", "where the reverse proxy takes requests; needs upstream"},

@@ -36,9 +36,11 @@ func zoneFields() []Field {
 		{"rate", "10r/s, 30r/m or 100r/h", "required, or concurrent", "how many requests of one key may pass"},
 		{"concurrent", upToUnits(), "required, or rate", "how many requests of one key may be under way at a time"},
 		{"algorithm", either(algorithms()), string(Leaky), "how requests are counted"},
-		{"max_keys", "a number from 1 to " + rate.FormatCount(maxKeys), rate.FormatCount(DefaultMaxKeys), "how many keys are remembered; of each length of window where overrides have others"},
+		{"max_keys", "a number from 1 to " + rate.FormatCount(maxKeys), rate.FormatCount(DefaultMaxKeys), "how many keys are remembered; of each length of window where overrides have others. With store redis: while Redis does not answer"},
 		{"ipv4_prefix", "a number from 1 to 32", "that of client_ip", "how many bits of an IPv4 address the ip of the key has"},
 		{"ipv6_prefix", "a number from 1 to 128", "that of client_ip", "how many bits of an IPv6 address the ip of the key has"},
+		{"store", StoreMemory + " or " + StoreRedis, StoreMemory, "redis for one limit over all machines, for " + either(sharedAlgorithms()) + "; needs the section redis"},
+		{"lease", "a number from 1 to " + rate.FormatCount(maxLease), "none", "with store redis and a rate: how many requests of a busy key a machine may take from the limit in advance; less than may come at one instant"},
 		{"overrides", "a list, [{value: 192.0.2.7, rate: 100r/s}]", "none", "other limits for some values of the key, not for nginx; the first that matches decides"},
 		{"allow", "a list of values of the key, [192.0.2.7]", "none", "values of the key that are not limited"},
 	}
@@ -60,6 +62,7 @@ func ruleFields() []Field {
 		{"status", "a number from 400 to 599", strconv.Itoa(DefaultStatus), "the status code of a rejection"},
 		{"dry_run", "true or false", "false", "true counts and reports what would be refused or delayed, and lets it pass"},
 		{"continue", "true or false", "false", "true looks at the rules below too"},
+		{"on_store_failure", either(storeFailures()), string(FailLocal), "what limits of store redis do while Redis does not answer: local, each machine admits its part; open, they let all pass; closed, they refuse all, with status " + strconv.Itoa(DefaultFailStatus) + " unless status is given"},
 	}
 }
 

@@ -28,12 +28,13 @@ func (r *reader) read(root value) *File {
 	return f
 }
 
-// readSections reads kernel and http first, as others go by what they say.
+// readSections reads redis, kernel and http first, as others go by what they say.
 func (w *whole) readSections() {
 	for _, s := range []struct {
 		name string
 		read func(value)
 	}{
+		{"redis", w.readRedis},
 		{"kernel", w.readKernel},
 		{"http", w.readHTTP},
 		{"listen", w.readListen},
@@ -41,6 +42,7 @@ func (w *whole) readSections() {
 		{"timeouts", w.readTimeouts},
 		{"auth", w.readAuth},
 		{"handdown", w.readHandDown},
+		{"fleet", w.readFleet},
 		{"adaptive", w.readAdaptive},
 		{"metrics", w.readMetrics},
 		{"admin", w.readAdmin},
@@ -60,7 +62,7 @@ func (w *whole) says(section string) bool {
 }
 
 func (w *whole) readHTTP(v value) {
-	s := section{HTTP: w.HTTP}
+	s := section{HTTP: w.HTTP, hasRedis: w.says("redis")}
 	s.read(v)
 	w.HTTP = s.HTTP
 }

@@ -33,6 +33,36 @@ func checkAgent(t *testing.T, f *config.File) {
 	if f.Adaptive != nil {
 		checkAdaptive(t, f)
 	}
+	checkRedis(t, f)
+}
+
+// checkRedis checks what those who connect to servers rely on, and those who keep limits there.
+func checkRedis(t *testing.T, f *config.File) {
+	t.Helper()
+	r := f.Redis
+	if r != nil && (len(r.Addrs) == 0 || r.Prefix == "" || r.Timeout < time.Millisecond || r.Timeout > time.Second || r.MaxInFlight < 1 ||
+		(r.Master != "") != (r.Mode == config.RedisSentinel) || r.Mode == config.RedisSingle && len(r.Addrs) != 1 || r.Mode == config.RedisCluster && r.Database != 0) {
+		t.Errorf("redis %+v", r)
+	}
+	if f.Fleet != nil && (r == nil || f.Fleet.Follow && f.Kernel == nil || f.Fleet.HandDown && f.HandDown == nil || f.Fleet.MaxPublished < 1 || f.Fleet.MaxRules < 1) {
+		t.Errorf("fleet %+v of %+v", f.Fleet, r)
+	}
+	grouped := map[int]bool{}
+	for _, g := range f.HTTP.Groups() {
+		for _, i := range g.Zones {
+			if grouped[i] || f.HTTP.Zones[i].Store != config.StoreRedis {
+				t.Errorf("groups %+v: zone %d is there twice, or not shared", f.HTTP.Groups(), i)
+			}
+			grouped[i] = true
+		}
+	}
+	for i, z := range f.HTTP.Zones {
+		shared := z.Store == config.StoreRedis
+		if z.Store == "" || shared != grouped[i] || shared && (r == nil || z.Algorithm == config.Nginx || z.Algorithm == config.Sketch) ||
+			z.Lease > 0 && (!shared || z.Algorithm == config.Concurrent) {
+			t.Errorf("zone %+v", z)
+		}
+	}
 }
 
 func checkKernel(t *testing.T, k *config.Kernel) {

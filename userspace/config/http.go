@@ -66,6 +66,7 @@ const (
 	DefaultIPv6Prefix = clientip.DefaultIPv6Prefix
 	DefaultMaxKeys    = keyed.DefaultMaxKeys
 	DefaultStatus     = 429
+	DefaultFailStatus = 503
 	DefaultHeaders    = HeadersDraft10
 )
 
@@ -172,6 +173,7 @@ type Rule struct {
 	Continue bool // the rules behind it are looked at too
 	// OnStoreFailure is for the limits of StoreRedis, FailLocal by default.
 	OnStoreFailure OnStoreFailure
+	FailStatus     int // of a rejection by FailClosed, as Status; 0 for Status
 	Line           int
 }
 

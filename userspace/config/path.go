@@ -60,6 +60,12 @@ func (f *File) MakeAbsolute(directory string) {
 // paths returns all paths of f that need not be absolute.
 func (f *File) paths() []*string {
 	all := []*string{&f.Log.File}
+	if r := f.Redis; r != nil {
+		all = append(all, &r.PasswordFile, &r.SentinelPasswordFile)
+		if r.TLS != nil {
+			all = append(all, &r.TLS.CA, &r.TLS.Certificate, &r.TLS.Key)
+		}
+	}
 	if f.Kernel != nil {
 		for i := range f.Kernel.RuleFiles {
 			all = append(all, &f.Kernel.RuleFiles[i].Path)

@@ -32,17 +32,17 @@ func TestExample(t *testing.T) {
 		},
 		Headers: config.HeadersDraft10,
 		Zones: []config.Zone{
-			{Name: "perip", Line: 5, Key: []config.KeyPart{ip}, Algorithm: config.Leaky, MaxKeys: 100_000,
+			{Name: "perip", Line: 5, Key: []config.KeyPart{ip}, Algorithm: config.Leaky, MaxKeys: 100_000, Store: config.StoreMemory,
 				Quota: config.Quota{Count: 10, Per: time.Second, Text: "10r/s"}},
 			{Name: "perapp", Line: 6, Key: []config.KeyPart{{Kind: config.KeyHeader, Name: "Appid"}},
-				Algorithm: config.Window, MaxKeys: 100_000, Quota: config.Quota{Count: 1, Per: time.Second, Text: "1r/s"}},
+				Algorithm: config.Window, MaxKeys: 100_000, Store: config.StoreMemory, Quota: config.Quota{Count: 1, Per: time.Second, Text: "1r/s"}},
 			{Name: "login", Line: 7, Key: []config.KeyPart{ip, {Kind: config.KeyPath}}, Algorithm: config.Leaky,
-				MaxKeys: 100_000, Quota: config.Quota{Count: 5, Per: time.Minute, Text: "5r/m"}},
-			{Name: "slots", Line: 8, Key: []config.KeyPart{ip}, Algorithm: config.Concurrent, Slots: 10},
+				MaxKeys: 100_000, Store: config.StoreMemory, Quota: config.Quota{Count: 5, Per: time.Minute, Text: "5r/m"}},
+			{Name: "slots", Line: 8, Key: []config.KeyPart{ip}, Algorithm: config.Concurrent, Slots: 10, Store: config.StoreMemory},
 		},
 		Rules: []config.Rule{
 			{
-				Name: "rule 1", Line: 10, Status: 429,
+				Name: "rule 1", Line: 10, Status: 429, OnStoreFailure: config.FailLocal,
 				Match: config.Match{
 					Host:   config.Pattern{Exact: "example.com", Text: "example.com"},
 					Path:   config.Pattern{Exact: "/login", Text: "/login"},
@@ -54,7 +54,7 @@ func TestExample(t *testing.T) {
 				},
 			},
 			{
-				Name: "rule 2", Line: 15, Status: 429, DryRun: true,
+				Name: "rule 2", Line: 15, Status: 429, OnStoreFailure: config.FailLocal, DryRun: true,
 				Limits: []config.Use{{Zone: 0, Burst: 20, Delay: 20, Cost: 1, Line: 15}, {Zone: 3, Cost: 1, Line: 15}},
 			},
 		},
@@ -96,7 +96,7 @@ func TestFilesThatSayNothing(t *testing.T) {
 	for _, text := range []string{
 		"", "\n", "# nothing\n", "---\n", "--- {}\n", "{}", "~", "http:", "http:\n  # zones: {}\n",
 		"http: {}", "http: {zones: {}, rules: []}", "\ufeffhttp: {}\n", "http: {}\r\n", "http: {}\n...\n",
-		"kernel:\nlisten:\nupstream:\ntimeouts:\nauth:\nhanddown:\nadaptive:\nmetrics:\nadmin:\nlog:\ntracing:\n",
+		"redis:\nfleet:\nkernel:\nlisten:\nupstream:\ntimeouts:\nauth:\nhanddown:\nadaptive:\nmetrics:\nadmin:\nlog:\ntracing:\n",
 		"timeouts: {}\nlog: {}\n",
 	} {
 		t.Run(text, func(t *testing.T) { compare(t, parse(t, text), want) })
@@ -264,7 +264,7 @@ func TestUses(t *testing.T) {
 
 func TestRule(t *testing.T) {
 	got := ruleOf(t, "{name: logins, limits: [], status: 503, dry_run: true, continue: false}")
-	want := config.Rule{Name: "logins", Status: 503, DryRun: true, Line: 8}
+	want := config.Rule{Name: "logins", Status: 503, OnStoreFailure: config.FailLocal, DryRun: true, Line: 8}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -30,6 +30,10 @@ func (s *section) readRule(r *Rule, m mapping) {
 		}
 	}
 	r.Status = int(m.count("status", 400, 599, DefaultStatus))
+	r.OnStoreFailure = OnStoreFailure(m.choice("on_store_failure", storeFailures(), string(FailLocal)))
+	if r.OnStoreFailure == FailClosed && !m.has("status") {
+		r.FailStatus = DefaultFailStatus
+	}
 	r.DryRun = m.flag("dry_run")
 	r.Continue = m.flag("continue")
 	limits := m.field("limits")
@@ -38,6 +42,7 @@ func (s *section) readRule(r *Rule, m mapping) {
 		return
 	}
 	r.Limits = s.readUses(limits)
+	s.warnOfFailure(r, m)
 	if len(limits.node.Content) == 0 && r.Continue {
 		limits.warn("nothing is limited, and the rules below are looked at all the same: the rule does nothing; remove it, or its continue")
 	}

@@ -9,13 +9,16 @@ type section struct {
 	keys   int            // that zones remember, in all
 	named  map[string]int // line of the rule with that name
 	rules  []value        // where HTTP.Rules are
+	// hasRedis says that there are servers for zones of StoreRedis.
+	hasRedis bool
 }
 
 // zone is a zone while the section is read.
 type zone struct {
 	Zone
 	at    value
-	index int // in HTTP.Zones
+	index int   // in HTTP.Zones
+	lease value // where Zone.Lease is
 	right bool
 	rates []rated // each rate of the zone and its overrides once
 	known map[interval]bool

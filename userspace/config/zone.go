@@ -65,6 +65,7 @@ func (s *section) readZone(z *zone, m mapping) {
 		z.MaxKeys = 0
 	}
 	s.checkMaxKeys(z, m)
+	s.readStore(z, m)
 	s.readOverrides(z, m)
 	s.readAllowed(z, m)
 }

@@ -13,6 +13,8 @@ type collector struct {
 	agent   agentFamilies
 	http    httpFamilies
 	kernel  kernelFamilies
+	store   storeFamilies
+	fleet   fleetFamilies
 	errors  *family
 
 	mu     sync.Mutex
@@ -29,13 +31,15 @@ func newCollector(s Sources) *collector {
 		agent:   newAgentFamilies(),
 		http:    newHTTPFamilies(),
 		kernel:  newKernelFamilies(),
+		store:   newStoreFamilies(),
+		fleet:   newFleetFamilies(),
 		errors:  counter("scrape_errors_total", "Times a source could not be read for a scrape.", "source"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, families := range [][]*family{c.agent.all(), c.http.all(), c.kernel.all(), {c.errors}} {
+	for _, families := range [][]*family{c.agent.all(), c.http.all(), c.kernel.all(), c.store.all(), c.fleet.all(), {c.errors}} {
 		for _, f := range families {
 			to <- f.desc
 		}
@@ -49,6 +53,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	if c.sources.HTTP != nil {
 		c.http.read(s, c.sources.HTTP())
 	}
+	with(c.sources.Store, func(v *Store) { c.store.read(s, v) })
+	with(c.sources.Fleet, func(v *Fleet) { c.fleet.read(s, v) })
 	if c.sources.Kernel != nil {
 		c.readKernel(s)
 	}

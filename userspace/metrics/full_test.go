@@ -31,7 +31,7 @@ func full() metrics.Sources {
 	counts := func() ruleset.Counts {
 		return ruleset.Counts{
 			Allowed: next(), Delayed: next(), Refused: next(), WouldDelay: next(), WouldRefuse: next(),
-			Absent: next(), Unknown: next(), Exempt: next(), Spared: next(),
+			Absent: next(), Unknown: next(), Exempt: next(), Spared: next(), Unavailable: next(),
 		}
 	}
 	web := ruleset.Counters{
@@ -59,12 +59,27 @@ func full() metrics.Sources {
 		Rules:      3, MaxRules: 100_000, Lost: next(), Evicted: next(), Late: next(), Doubtful: next(),
 		Logs: []metrics.Log{{Path: "/var/log/nginx/error.log", Readable: true}, {Path: "/var/log/nginx/other.log"}},
 	}
+	store := metrics.Store{
+		Health: "partly", RoundTrip: 1250 * time.Microsecond, InFlight: 6, Calls: next(), RoundTrips: next(),
+		Timeouts: next(), Errors: next(), Busy: next(), LeftAlone: next(), Opened: next(), Probes: next(),
+		KnownRefusals: next(), FromBatch: next(), Batches: next(),
+		Zones: []metrics.StoreZone{
+			{"perip", ruleset.SharedCounts{Redis: next(), Local: next(), Open: next(), Closed: next(), RefusedLocally: next()}},
+			{"login", ruleset.SharedCounts{Redis: next()}},
+		},
+	}
+	fleet := metrics.Fleet{
+		Members: 3, Seen: time.UnixMilli(1_790_000_100_250), Rules: 40, MaxRules: 100_000, Spared: 4,
+		Published: next(), Withheld: next(), Received: next(), Behind: next(), Delay: 12 * time.Millisecond,
+	}
 	return metrics.Sources{
 		Build:    metrics.Build{Version: "1.2.3", Revision: "27d4ac5"},
 		HTTP:     func() ruleset.Counters { return web },
 		Kernel:   func() (*metrics.Kernel, error) { return &kernel, nil },
 		HandDown: func() *metrics.HandDown { return &hand },
 		Verify:   func() *metrics.Verify { return &metrics.Verify{Told: 88, Lost: 3, Failed: 2} },
+		Store:    func() *metrics.Store { return &store },
+		Fleet:    func() *metrics.Fleet { return &fleet },
 		Adaptive: func() *adaptive.State {
 			return &adaptive.State{Change: adaptive.Change{
 				Factor: 0.7, Was: 1, Health: adaptive.Unhealthy, Observed: true, Signal: 0.3, Target: 0.2,
@@ -170,6 +185,9 @@ func TestSourcesThatReturnNothing(t *testing.T) {
 	got := gather(t, metrics.New(metrics.Sources{
 		Kernel:    func() (*metrics.Kernel, error) { return nil, nil },
 		HandDown:  func() *metrics.HandDown { return nil },
+		Verify:    func() *metrics.Verify { return nil },
+		Store:     func() *metrics.Store { return nil },
+		Fleet:     func() *metrics.Fleet { return nil },
 		Adaptive:  func() *adaptive.State { return nil },
 		Listeners: func() []metrics.Listener { return nil },
 	}))

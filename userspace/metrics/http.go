@@ -13,7 +13,7 @@ func newHTTPFamilies() httpFamilies {
 		exempt: counter("http_exempt_requests_total",
 			"HTTP requests of clients that the http section allows."),
 		rules: counter("http_rule_requests_total",
-			"HTTP requests by the rule that applied, and what it did. Spared is what another rule refused.", "rule", "outcome"),
+			"HTTP requests by the rule that applied, and what it did. Spared is what another rule refused, unavailable what was refused as Redis did not answer.", "rule", "outcome"),
 		rulesSkipped: counter("http_rule_skipped_limits_total",
 			"Limits of a rule that were not asked about a request, by why.", "rule", "reason"),
 		zones: counter("http_zone_requests_total",
@@ -53,6 +53,7 @@ func outcomes(s scrape, decided, skipped *family, name string, c ruleset.Counts)
 	s.count(decided, c.WouldDelay, name, "would_delay")
 	s.count(decided, c.WouldRefuse, name, "would_refuse")
 	s.count(decided, c.Spared, name, "spared")
+	s.count(decided, c.Unavailable, name, "unavailable")
 	s.count(skipped, c.Absent, name, "absent")
 	s.count(skipped, c.Unknown, name, "unknown")
 	s.count(skipped, c.Exempt, name, "exempt")

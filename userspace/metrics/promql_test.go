@@ -32,8 +32,9 @@ type parser struct {
 }
 
 var (
-	token      = regexp.MustCompile(`^\s*("(?:[^"\\]|\\.)*"|\[[^\]]*\]|[0-9.]+|[a-zA-Z_:][a-zA-Z0-9_:]*|=~|!~|!=|==|>=|<=|[-+*/(){},=<>])`)
+	token      = regexp.MustCompile(`^\s*("(?:[^"\\]|\\.)*"|\[[^\]]*\]|[0-9]+[smhd]\b|[0-9.]+|[a-zA-Z_:][a-zA-Z0-9_:]*|=~|!~|!=|==|>=|<=|[-+*/(){},=<>])`)
 	duration   = regexp.MustCompile(`^\[(\d+[smhd]|\$__rate_interval)\]$`)
+	offset     = regexp.MustCompile(`^\d+[smhd]$`)
 	aggregates = []string{"sum", "min", "max", "count", "topk"}
 	operators  = []string{"+", "-", "*", "/", "==", "!=", "<", ">", "<=", ">=", "or", "and", "unless"}
 )
@@ -116,6 +117,8 @@ func (p *parser) primary() value {
 		v := p.expression()
 		p.expect(")")
 		return v
+	case offset.MatchString(t):
+		panic("a time that nothing is of: " + t)
 	case t[0] >= '0' && t[0] <= '9':
 		return value{scalar: true}
 	case slices.Contains(aggregates, t):
@@ -209,6 +212,12 @@ func (p *parser) selector(name string) value {
 		}
 		v.ranged = true
 	}
+	if p.peek() == "offset" {
+		p.next()
+		if o := p.next(); !offset.MatchString(o) {
+			panic("offset " + o)
+		}
+	}
 	return v
 }
 
@@ -238,6 +247,7 @@ func TestParser(t *testing.T) {
 		`sum by (job, reason) (rate(headgate_kernel_packets_total{verdict="drop"}[5m])) > 0.5`,
 		`histogram_quantile(0.99, sum by (le) (rate(headgate_upstream_response_duration_seconds_bucket[$__rate_interval])))`,
 		`count(headgate_upstream_healthy == 0) or vector(0)`,
+		`headgate_fleet_members < headgate_fleet_members offset 1h`, `rate(headgate_store_calls_total[5m] offset 1d)`,
 	} {
 		if _, err := k.parse(right, map[string]bool{}); err != nil {
 			t.Error(err)
@@ -249,6 +259,7 @@ func TestParser(t *testing.T) {
 		`sum by (rule) (rate(headgate_kernel_packets_total[5m]))`, `sum(headgate_kernel_rules`, `headgate_kernel_rules[5m]`,
 		`headgate_kernel_rules)`, `sum by (verdict) (rate(headgate_kernel_packets_total[5m])) / sum by (job) (up)`,
 		`rate(headgate_kernel_packets_total[5])`, `histogram_quantile(0.9, up)`, `nosuch(up)`, `up{job=~5}`, `up > `,
+		`up > 5m`, `up offset`, `up offset 5`, `up offset 5m offset 5m`, `offset 5m`,
 	} {
 		if _, err := k.parse(wrong, map[string]bool{}); err == nil {
 			t.Errorf("no error: %s", wrong)

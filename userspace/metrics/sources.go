@@ -18,6 +18,8 @@ type Sources struct {
 	Kernel    func() (*Kernel, error)
 	HandDown  func() *HandDown
 	Verify    func() *Verify
+	Store     func() *Store
+	Fleet     func() *Fleet
 	Adaptive  func() *adaptive.State
 	Servers   func() []Server
 	Listeners func() []Listener

@@ -21,6 +21,9 @@ type Counts struct {
 	// Spared are requests that this rule or zone had nothing against, and that another refused:
 	// they cost nothing here.
 	Spared uint64
+	// Unavailable are requests that were refused only because the shared store did not answer: a rule says
+	// on_store_failure: closed.
+	Unavailable uint64
 }
 
 // Counters is what a Set counted since it was made, and a Live since the first one was. No number goes back but Keys.
@@ -42,7 +45,20 @@ type RuleCounters struct {
 type ZoneCounters struct {
 	Zone string
 	Counts
-	Keyed keyed.Counters
+	Keyed keyed.Counters // of a shared zone those of the limiters that stand in for the store
+	// Shared tells who decided about limits of a zone that machines share. All are 0 for a zone in memory.
+	Shared SharedCounts
+}
+
+// SharedCounts counts, by who decided, the limits of a zone that machines share: a request is counted once for each limit
+// that uses the zone.
+type SharedCounts struct {
+	Redis  uint64 // by the store
+	Local  uint64 // by this machine's part, as the store did not answer
+	Open   uint64 // let pass, as the store did not answer
+	Closed uint64 // refused, as the store did not answer
+	// RefusedLocally were not asked, as a limit in memory had refused the request already.
+	RefusedLocally uint64
 }
 
 // outcome is a field of Counts.
