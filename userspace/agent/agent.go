@@ -130,7 +130,7 @@ func (a *Agent) start(ctx context.Context) error {
 
 // begin makes what no configuration changes.
 func (a *Agent) begin() error {
-	live, err := ruleset.NewLive(config.HTTP{})
+	live, err := ruleset.NewLive(config.HTTP{}, ruleset.Fleet{})
 	if err != nil {
 		return err
 	}

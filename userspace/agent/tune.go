@@ -18,6 +18,7 @@ import (
 type rules struct {
 	clock func() time.Duration
 	live  *ruleset.Live
+	fleet ruleset.Fleet // the machines that share limits
 	// configured is what the file says, and changed what SetZone made of zones since.
 	configured config.HTTP
 	changed    atomic.Pointer[zonesByName]
@@ -51,7 +52,7 @@ func (r *rules) scale(factor float64) error {
 	if factor == r.factor {
 		return nil
 	}
-	if err := r.live.Replace(of(r.configured, r.changes(), factor), r.clock()); err != nil {
+	if err := r.live.Replace(of(r.configured, r.changes(), factor), r.fleet, r.clock()); err != nil {
 		return fmt.Errorf("scale the rates of the zones: %w", err)
 	}
 	r.factor = factor
@@ -63,7 +64,7 @@ func (r *rules) set(z config.Zone) error {
 	changed := zonesByName{}
 	maps.Copy(changed, r.changes())
 	changed[z.Name] = z
-	if err := r.live.Replace(of(r.configured, changed, r.factor), r.clock()); err != nil {
+	if err := r.live.Replace(of(r.configured, changed, r.factor), r.fleet, r.clock()); err != nil {
 		return err
 	}
 	r.changed.Store(&changed)
@@ -79,7 +80,7 @@ type nextRules struct {
 
 // prepare makes what a file says. It is to be committed or dropped.
 func (r *rules) prepare(h config.HTTP, factor float64) (*nextRules, error) {
-	next, err := r.live.Prepare(of(h, nil, factor))
+	next, err := r.live.Prepare(of(h, nil, factor), r.fleet)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,16 @@ func All[K comparable](charges []Charge[K], now time.Duration) bool {
 		c.Result = c.Limiter.Take(c.Key, c.N, now)
 		return c.Result.Allowed
 	}
+	return inOneStep(charges, now, true)
+}
+
+// Ask reports whether All would allow charges now, and charges nothing. Results are as of limits that another one has refused: what
+// a refusing limit found, and what others say of no units. It counts as having been asked, where limits count that.
+func Ask[K comparable](charges []Charge[K], now time.Duration) bool {
+	return inOneStep(charges, now, false)
+}
+
+func inOneStep[K comparable](charges []Charge[K], now time.Duration, charge bool) bool {
 	var some [16]int
 	order := inOrder(charges, some[:0])
 	lock(charges, order)
@@ -54,7 +64,7 @@ func All[K comparable](charges []Charge[K], now time.Duration) bool {
 		c := &charges[i]
 		switch {
 		case !c.Result.Allowed:
-		case !enforced || !passes(charges, c.DryRun):
+		case !charge || !enforced || !passes(charges, c.DryRun):
 			c.Result = c.Limiter.Look(c.Key, c.place, 0, now)
 		case !isCovered(charges, i):
 			c.Result = c.Limiter.Charge(c.Key, c.place, c.N, now)

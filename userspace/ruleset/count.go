@@ -30,7 +30,11 @@ func (d *Decision) countRule(s span) {
 	for i := range limits {
 		o := limits[i].outcome(charged)
 		most = max(most, o)
-		limits[i].use.zone.record.tally.add(s.rule.counted(o))
+		record := limits[i].use.zone.record
+		record.tally.add(s.rule.counted(o))
+		if w := limits[i].Store; w != NotShared {
+			record.ways[w].Add(1)
+		}
 	}
 	s.rule.tally.add(s.rule.counted(most))
 }
@@ -38,6 +42,8 @@ func (d *Decision) countRule(s span) {
 // outcome returns what a limit did, which was charged or not.
 func (a *Applied) outcome(charged bool) outcome {
 	switch {
+	case !a.Result.Allowed && a.Store == Closed:
+		return unavailable
 	case !a.Result.Allowed:
 		return refused
 	case !charged:
@@ -51,7 +57,7 @@ func (a *Applied) outcome(charged bool) outcome {
 // counted returns as what the outcome of a limit of the rule is counted.
 func (r *rule) counted(o outcome) outcome {
 	switch {
-	case r.group != 0 && o == refused:
+	case r.group != 0 && (o == refused || o == unavailable):
 		return wouldRefuse
 	case r.group != 0 && o == delayed:
 		return wouldDelay

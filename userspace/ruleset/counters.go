@@ -64,12 +64,13 @@ type SharedCounts struct {
 // outcome is a field of Counts.
 type outcome int
 
-// The first four are what a limit did, in ascending order.
+// The first five are what a limit did, in ascending order.
 const (
 	allowed outcome = iota
 	delayed
 	spared
 	refused
+	unavailable
 	wouldDelay
 	wouldRefuse
 	absent
@@ -93,7 +94,7 @@ func (t *tally) counts() Counts {
 		Allowed: at(allowed), Delayed: at(delayed), Refused: at(refused),
 		WouldDelay: at(wouldDelay), WouldRefuse: at(wouldRefuse),
 		Absent: at(absent), Unknown: at(unknown), Exempt: at(exempt),
-		Spared: at(spared),
+		Spared: at(spared), Unavailable: at(unavailable),
 	}
 }
 
@@ -116,9 +117,15 @@ func (s *Set) Counters() Counters {
 		c.Rules = append(c.Rules, RuleCounters{r.name, r.tally.counts()})
 	}
 	for _, z := range s.zones {
-		c.Zones = append(c.Zones, ZoneCounters{Zone: z.name, Counts: z.record.tally.counts(), Keyed: z.keyed()})
+		c.Zones = append(c.Zones, ZoneCounters{Zone: z.name, Counts: z.record.tally.counts(), Keyed: z.keyed(), Shared: z.record.shared()})
 	}
 	return c
+}
+
+// shared returns how it was decided about the zone's limits in a store.
+func (r *record) shared() SharedCounts {
+	at := func(w Way) uint64 { return r.ways[w].Load() }
+	return SharedCounts{Redis: at(Redis), Local: at(Local), Open: at(Open), Closed: at(Closed), RefusedLocally: at(NotAsked)}
 }
 
 // keyed returns what the zone's stores counted together.

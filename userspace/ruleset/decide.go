@@ -70,7 +70,8 @@ func (d *Decision) add(r *rule, u *use) (why Why) {
 		quota = z.quotaOf[n]
 	}
 	from := len(d.buf)
-	d.buf = appendKey(d.buf, z.parts, d.texts, z.client(d.Client))
+	client := z.client(d.Client)
+	d.buf = appendKey(d.buf, z.parts, d.texts, client)
 	key := text(d.buf[from:])
 	b := &u.bounds[quota]
 	d.charges = append(d.charges, keyed.Charge[keyed.Key]{Limiter: b.limiter, Key: keyed.KeyOf(key), N: d.cost(u), DryRun: r.group})
@@ -78,6 +79,9 @@ func (d *Decision) add(r *rule, u *use) (why Why) {
 		Rule: r.name, Zone: z.name, DryRun: r.group != 0, Override: n + 1, Quota: b.quota, Window: b.window,
 		key: key, use: u, limiter: b.limiter,
 	})
+	if z.common != nil {
+		d.addShared(z, key, client, b.limit)
+	}
 	return ""
 }
 
@@ -106,12 +110,22 @@ func (d *Decision) ask(now time.Duration) {
 
 // peek is ask without charging.
 func (d *Decision) peek(now time.Duration) {
-	d.Allowed = true
+	if d.sharing.asks() {
+		d.peekShared()
+	}
+	d.Allowed, d.Unavailable = true, true
 	for i := range d.Limits {
 		a := &d.Limits[i]
-		a.Result = a.limiter.Peek(d.charges[i].Key, d.charges[i].N, now)
-		d.Allowed = d.Allowed && (a.DryRun || a.Result.Allowed)
+		if a.Store == NotShared || a.Store == Local {
+			a.Result = a.limiter.Peek(d.charges[i].Key, d.charges[i].N, now)
+		}
+		if a.DryRun || a.Result.Allowed {
+			continue
+		}
+		d.Allowed = false
+		d.Unavailable = d.Unavailable && a.Store == Closed
 	}
+	d.Unavailable = d.Unavailable && !d.Allowed
 }
 
 // conclude says what the results of the limits come to.
@@ -134,13 +148,20 @@ func (d *Decision) refuse() {
 			if a.DryRun || a.Result.Allowed {
 				continue
 			}
-			if d.Rule == "" {
-				d.Rule, d.Zone, d.Excess, d.Status = a.Rule, a.Zone, a.Result.Excess, s.rule.status
-				d.RetryAfter = a.Result.RetryAfter
+			if d.Rule == "" && (d.Unavailable || a.Store != Closed) {
+				d.Rule, d.Zone, d.Excess, d.Status = a.Rule, a.Zone, a.Result.Excess, s.rule.statusFor(a.Store)
 			}
 			d.RetryAfter = later(d.RetryAfter, a.Result.RetryAfter)
 		}
 	}
+}
+
+// statusFor returns the status of a refusal that was decided in a way.
+func (r *rule) statusFor(w Way) int {
+	if w == Closed {
+		return r.failStatus
+	}
+	return r.status
 }
 
 // later returns the longer of two times to wait.

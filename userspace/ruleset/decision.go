@@ -30,6 +30,10 @@ type Decision struct {
 	// DryRun reports that the request passes at once, and that a rule with dry_run
 	// would have refused or delayed it.
 	DryRun bool
+	// Store tells how it was decided about limits that machines share; of several ways, that which is last in their order.
+	Store Way
+	// Unavailable reports that the request was refused only because the store did not answer: it may be within all limits.
+	Unavailable bool
 	// Client is who the request is charged to, its prefix not yet cut, and ClientFrom
 	// why it is this address. Invalid if it is not known.
 	Client     netip.Addr
@@ -49,6 +53,7 @@ type Decision struct {
 	charges []keyed.Charge[keyed.Key]
 	spans   []span
 	leases  []lease
+	sharing *sharing // nil until a request has limits that machines share
 }
 
 // Applied is a limit that was asked about a request. It is valid until the
@@ -68,6 +73,10 @@ type Applied struct {
 	// Result is what the limit said. If it is allowed, but the decision is not,
 	// nothing was charged.
 	Result limit.Result
+	// Store is how it was decided about a limit that machines share.
+	Store Way
+	// Unknown reports that nobody was asked how much is left, so that of Result only Allowed, Limit and RetryAfter mean something.
+	Unknown bool
 
 	key     string // a view of the decision's buffer
 	use     *use
@@ -119,6 +128,9 @@ func (d *Decision) Release(now time.Duration) {
 		l := &d.leases[i]
 		l.limiter.Refund(l.key, l.result, now) // only the first call finds the lease
 	}
+	if d.sharing.asks() {
+		d.sharing.release()
+	}
 }
 
 // Free is Release, and gives the memory of d to other requests: nobody may use d after
@@ -134,9 +146,10 @@ func (d *Decision) Free(now time.Duration) {
 
 // reset makes d the zero value, but for memory.
 func (d *Decision) reset() {
-	if cap(d.buf) > keptBuffer {
+	if cap(d.buf) > keptBuffer || d.sharing.failed() { // what the store has not answered may still read it
 		d.buf = nil
 	}
+	d.sharing.reset()
 	*d = Decision{
 		Limits:  emptied(d.Limits),
 		Skipped: emptied(d.Skipped),
@@ -145,6 +158,7 @@ func (d *Decision) reset() {
 		charges: emptied(d.charges),
 		spans:   emptied(d.spans),
 		leases:  emptied(d.leases),
+		sharing: d.sharing,
 	}
 }
 

@@ -35,6 +35,8 @@ type KeyState struct {
 	Window time.Duration
 	// Result is what the rule's limit says of no more requests: what is left, and until when.
 	Result limit.Result
+	// Store tells who says so of a key that machines share: Redis, or Local if the store does not answer.
+	Store Way
 }
 
 // Peek returns what each use of a zone knows of a key, in the order of the rules, and charges nothing. key has a text for
@@ -57,12 +59,19 @@ func (l *Live) Peek(zone string, key []string, now time.Duration) ([]KeyState, e
 // peek returns what the use says of a key.
 func (u *use) peek(k key, now time.Duration) KeyState {
 	b, charged := &u.bounds[k.quota], keyed.KeyOf(k.text)
-	owner := u.zone.storeOf(k.quota).Owner(charged, now)
-	return KeyState{
-		Zone: u.zone.name, Key: clientip.Describe(k.text), Parts: partsOf(k.text), Owed: owner.Owed, ResetAfter: owner.Debt,
+	state := KeyState{
+		Zone: u.zone.name, Key: clientip.Describe(k.text), Parts: partsOf(k.text),
 		Rule: u.rule.name, DryRun: u.rule.group != 0, Quota: b.quota, Window: b.window,
-		Result: b.limiter.Peek(charged, 0, now),
 	}
+	if u.zone.common != nil {
+		if u.zone.peekShared(&state, k, b) {
+			return state
+		}
+		state.Store = Local
+	}
+	owner := u.zone.storeOf(k.quota).Owner(charged, now)
+	state.Owed, state.ResetAfter, state.Result = owner.Owed, owner.Debt, b.limiter.Peek(charged, 0, now)
+	return state
 }
 
 // storeOf returns the store that has the keys of a quota.
@@ -89,15 +98,23 @@ func (l *Live) Reset(zone string, key []string) (bool, error) {
 	for _, s := range z.stores {
 		known = s.Forget(keyed.KeyOf(k.text)) || known
 	}
-	return known, nil
+	if z.common == nil {
+		return known, nil
+	}
+	there, err := z.forgetShared(k)
+	return known || there, err
 }
 
 // Top returns the keys of a zone that owe most, at most n, the first the most. It looks at all keys of the zone, some
 // thousand in one go, so that others wait no longer than for those. With sketch it does not know the keys that owe little.
+// Of a zone that machines share it returns an error: no store keeps its keys in that order.
 func (l *Live) Top(zone string, n int, now time.Duration) ([]KeyState, error) {
 	z, err := l.zone(zone)
 	if err != nil {
 		return nil, err
+	}
+	if z.common != nil {
+		return nil, fmt.Errorf("zone %q: its keys are in Redis, which does not keep them by what they owe; ask for one of them", zone)
 	}
 	var most keyed.Most[keyed.Key]
 	for _, s := range z.stores {

@@ -12,6 +12,9 @@ import (
 
 const start = 1000 * time.Hour
 
+// alone is a machine that shares nothing.
+var alone ruleset.Fleet
+
 // newSet returns the rules of a file.
 func newSet(t testing.TB, file string) *ruleset.Set {
 	t.Helper()

@@ -26,7 +26,8 @@ type ruleName struct {
 // record is what was counted of a zone.
 type record struct {
 	tally tally
-	past  keyed.Counters // of stores that the zone has no more
+	ways  [Closed + 1]atomic.Uint64 // of limits in a store
+	past  keyed.Counters            // of stores that the zone has no more
 }
 
 func newLife() *life { return &life{rules: map[ruleName]*tally{}, zones: map[string]*record{}} }

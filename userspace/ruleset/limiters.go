@@ -62,12 +62,13 @@ func each[A any](quotas []quota, compile func(q quota) (A, error)) ([]A, error) 
 func (z *zone) compile() ([]limit.Leaky, error) {
 	var specs []limit.LeakySpec
 	for _, u := range z.uses {
-		for _, q := range z.quotas {
+		burst, delay := u.here()
+		for _, q := range z.here() {
 			r, err := rate.FromInterval(q.Count, q.Per, rate.Requests)
 			if err != nil {
 				return nil, err
 			}
-			specs = append(specs, limit.LeakySpec{Rate: r, Burst: u.burst, Delay: u.delay})
+			specs = append(specs, limit.LeakySpec{Rate: r, Burst: burst, Delay: delay})
 		}
 	}
 	return limit.CompileLeaky(specs)
@@ -123,7 +124,7 @@ func storeFor[S any, A limit.Algorithm[S]](z *zone, name storeName, classes []A,
 }
 
 func (z *zone) fixed() ([][]keyed.Limiter[keyed.Key], error) {
-	limits, err := each(z.quotas, func(q quota) (limit.Window, error) { return limit.NewWindow(q.Count, q.Per) })
+	limits, err := each(z.here(), func(q quota) (limit.Window, error) { return limit.NewWindow(q.Count, q.Per) })
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (z *zone) fixed() ([][]keyed.Limiter[keyed.Key], error) {
 }
 
 func (z *zone) sliding() ([][]keyed.Limiter[keyed.Key], error) {
-	limits, err := each(z.quotas, func(q quota) (limit.Sliding, error) { return limit.NewSliding(q.Count, q.Per) })
+	limits, err := each(z.here(), func(q quota) (limit.Sliding, error) { return limit.NewSliding(q.Count, q.Per) })
 	if err != nil {
 		return nil, err
 	}
@@ -172,14 +173,15 @@ func (z *zone) slots() ([][]keyed.Limiter[keyed.Key], error) {
 			return nil, errors.New("0 requests at a time would let nothing pass; use 1 or more")
 		}
 	}
+	quotas := z.here()
 	var slots *keyed.Slots[keyed.Key]
 	if was, ok := z.was[onlyStore].(*keyed.Slots[keyed.Key]); ok {
-		slots = was.Succeed(z.quotas[0].slots)
+		slots = was.Succeed(quotas[0].slots)
 	} else {
-		slots = keyed.NewSlots(z.quotas[0].slots, z.keys)
+		slots = keyed.NewSlots(quotas[0].slots, z.keys)
 	}
 	z.stores[onlyStore] = slots
-	return spread(z, func(_, quota int) *keyed.Slots[keyed.Key] { return slots.With(z.quotas[quota].slots) }), nil
+	return spread(z, func(_, quota int) *keyed.Slots[keyed.Key] { return slots.With(quotas[quota].slots) }), nil
 }
 
 func (z *zone) nginx() ([][]keyed.Limiter[keyed.Key], error) {

@@ -25,6 +25,9 @@ import (
 //   - Requests under way go on to hold their places, and free each once.
 //   - Any other zone begins with keys that were never seen.
 //
+// What a store keeps of zones that machines share, it keeps; the above is of their limits while it does not answer. Those change
+// with the number of machines too, as a rate does.
+//
 // What is sized by max_keys when a zone is made (locks, the first tier of sketch, the buckets of nginx) keeps that size.
 type Live struct {
 	set atomic.Pointer[Set]
@@ -39,9 +42,10 @@ type Live struct {
 
 var _ Decider = (*Live)(nil)
 
-// NewLive returns the rules of h, every key being one never seen. Errors are those of New.
-func NewLive(h config.HTTP) (*Live, error) {
-	set, err := New(h)
+// NewLive returns the rules of h for the machines of f, every key that is not in the store of f being one never seen. Errors
+// are those of New.
+func NewLive(h config.HTTP, f Fleet) (*Live, error) {
+	set, err := newSet(h, f, 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +56,14 @@ func NewLive(h config.HTTP) (*Live, error) {
 
 // Decide is Set.Decide by the rules in force.
 func (l *Live) Decide(r *Request, now time.Duration) *Decision {
+	failed := false
 	for {
-		d, ok := l.set.Load().decide(r, now)
+		d, ok := l.set.Load().decide(r, now, failed)
 		if ok {
 			return d
 		}
-		d.Free(now) // its rules were replaced meanwhile
+		failed = failed || d.sharing.failed() // the request has waited for the store, and does not again
+		d.Free(now)                           // its rules were replaced meanwhile
 	}
 }
 
@@ -79,10 +85,10 @@ func (l *Live) Config() config.HTTP {
 	return l.config
 }
 
-// Replace makes the rules those of h at now, or changes nothing and returns an error, as New does. now is as for Decide. Requests that come after it has
+// Replace makes the rules those of h and f at now, or changes nothing and returns an error, as New does. now is as for Decide. Requests that come after it has
 // returned are decided by h. Nothing of h may be changed afterwards.
-func (l *Live) Replace(h config.HTTP, now time.Duration) error {
-	next, err := l.Prepare(h)
+func (l *Live) Replace(h config.HTTP, f Fleet, now time.Duration) error {
+	next, err := l.Prepare(h, f)
 	if err != nil {
 		return err
 	}
@@ -90,12 +96,12 @@ func (l *Live) Replace(h config.HTTP, now time.Duration) error {
 	return nil
 }
 
-// Prepare makes the rules of h beside those in force and changes nothing yet, or returns an error, as New does. What it
+// Prepare makes the rules of h and f beside those in force and changes nothing yet, or returns an error, as New does. What it
 // returns is to be committed or dropped: until then others who prepare or replace wait. Nothing of h may be changed afterwards.
-func (l *Live) Prepare(h config.HTTP) (*Next, error) {
+func (l *Live) Prepare(h config.HTTP, f Fleet) (*Next, error) {
 	l.replacing.Lock()
 	was := l.set.Load()
-	set, err := newSet(h, 0, was)
+	set, err := newSet(h, f, 0, was)
 	if err != nil {
 		l.replacing.Unlock()
 		return nil, err

@@ -68,13 +68,13 @@ func TestReplaceUnderLoad(t *testing.T) {
 			for i, rate := range c.rates {
 				files[i] = section(t, file(c.algorithm, rate, c.use))
 			}
-			l, err := ruleset.NewLive(files[0])
+			l, err := ruleset.NewLive(files[0], alone)
 			if err != nil {
 				t.Fatal(err)
 			}
 			allowed := pounded(t, l, clients, func() {
 				for i := range 1000 {
-					if err := l.Replace(files[i%len(files)], start); err != nil {
+					if err := l.Replace(files[i%len(files)], alone, start); err != nil {
 						t.Error(err)
 					}
 				}
@@ -113,12 +113,12 @@ func TestReplaceOfBurstsUnderLoad(t *testing.T) {
 	for range 50 {
 		l := newLive(t, file("leaky", "1r/s", ", burst: 9, nodelay: true"))
 		larger := section(t, file("leaky", "1r/s", ", burst: 19, nodelay: true"))
-		if allowed := pounded(t, l, clients, func() { _ = l.Replace(larger, start) }); allowed != clients*20 {
+		if allowed := pounded(t, l, clients, func() { _ = l.Replace(larger, alone, start) }); allowed != clients*20 {
 			t.Fatalf("%d allowed, want %d", allowed, clients*20)
 		}
 		l = newLive(t, file("leaky", "1r/s", ", burst: 19, nodelay: true"))
 		smaller := section(t, file("leaky", "1r/s", ", burst: 9, nodelay: true"))
-		if allowed := pounded(t, l, clients, func() { _ = l.Replace(smaller, start) }); allowed > clients*20 || allowed < clients*10 {
+		if allowed := pounded(t, l, clients, func() { _ = l.Replace(smaller, alone, start) }); allowed > clients*20 || allowed < clients*10 {
 			t.Fatalf("%d allowed, want %d at most", allowed, clients*20)
 		}
 	}
@@ -146,7 +146,7 @@ func TestReplaceOfSlotsUnderLoad(t *testing.T) {
 		})
 	}
 	for i := range 2000 {
-		if err := l.Replace(files[i%2], start); err != nil {
+		if err := l.Replace(files[i%2], alone, start); err != nil {
 			t.Error(err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestReplaceWhileOthersLook(t *testing.T) {
 	var last uint64
 	pounded(t, l, 4, func() {
 		for i := range 400 {
-			if err := l.Replace(files[i%len(files)], start); err != nil {
+			if err := l.Replace(files[i%len(files)], alone, start); err != nil {
 				t.Error(err)
 			}
 			l.Explain(get(longPath), start).Free(start)

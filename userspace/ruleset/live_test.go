@@ -22,7 +22,7 @@ func section(t testing.TB, file string) config.HTTP {
 
 func newLive(t testing.TB, file string) *ruleset.Live {
 	t.Helper()
-	l, err := ruleset.NewLive(section(t, file))
+	l, err := ruleset.NewLive(section(t, file), alone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func replace(t testing.TB, l *ruleset.Live, file string) {
 
 func replaceAt(t testing.TB, l *ruleset.Live, file string, now time.Duration) {
 	t.Helper()
-	if err := l.Replace(section(t, file), now); err != nil {
+	if err := l.Replace(section(t, file), alone, now); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -183,7 +183,7 @@ func TestReplaceIsWholeOrNothing(t *testing.T) {
 	bad := section(t, zoned("rate: 100r/s, max_keys: 1", ", burst: 99, nodelay: true"))
 	bad.Zones = append(bad.Zones, config.Zone{Name: "bad", Key: bad.Zones[0].Key})
 	bad.Rules = append(bad.Rules, config.Rule{Limits: []config.Use{{Zone: 1}}})
-	if err := l.Replace(bad, start); err == nil || !strings.Contains(err.Error(), `zone "bad"`) {
+	if err := l.Replace(bad, alone, start); err == nil || !strings.Contains(err.Error(), `zone "bad"`) {
 		t.Errorf("error %v", err)
 	}
 	equal(t, "zones in force", len(l.Config().Zones), len(was.Zones))

@@ -10,7 +10,7 @@ import (
 func TestPreparedRules(t *testing.T) {
 	of := func(burst string) string { return zoned("rate: 1r/h", ", burst: "+burst+", nodelay: true") }
 	l := newLive(t, of("4"))
-	dropped, err := l.Prepare(section(t, of("0")))
+	dropped, err := l.Prepare(section(t, of("0")), alone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func TestPreparedRules(t *testing.T) {
 	dropped.Drop()
 	equal(t, "after those were dropped", passes(l, get("/"), 1, start), 1)
 
-	next, err := l.Prepare(section(t, of("9")))
+	next, err := l.Prepare(section(t, of("9")), alone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +41,12 @@ func burstOf(l *ruleset.Live) uint64 { return l.Config().Rules[0].Limits[0].Burs
 func TestReplaceWaitsForPrepared(t *testing.T) {
 	of := func(burst string) string { return zoned("rate: 1r/h", ", burst: "+burst+", nodelay: true") }
 	l := newLive(t, of("4"))
-	next, err := l.Prepare(section(t, of("6")))
+	next, err := l.Prepare(section(t, of("6")), alone)
 	if err != nil {
 		t.Fatal(err)
 	}
 	replaced := make(chan error)
-	go func() { replaced <- l.Replace(section(t, of("9")), start) }()
+	go func() { replaced <- l.Replace(section(t, of("9")), alone, start) }()
 	equal(t, "burst of 5", passes(l, get("/"), 9, start), 5)
 	next.Commit(start)
 	if err := <-replaced; err != nil {

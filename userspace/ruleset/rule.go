@@ -12,8 +12,9 @@ type rule struct {
 	name  string
 	match match
 	uses  []*use
-	// status of a rejection.
-	status int
+	// status of a rejection, and failStatus of one because the store did not answer.
+	status, failStatus int
+	onFailure          Way // what limits in the store do then: Local, Open or Closed
 	// group is 0 for a rule that is enforced, else a number that no other has.
 	group int
 	// more says that the rules behind it are looked at too.
@@ -40,6 +41,9 @@ func newRule(c config.Rule, i int, zones []*zone, tally *tally) (*rule, error) {
 		match:  newMatch(c.Match),
 		status: cmp.Or(c.Status, config.DefaultStatus),
 		more:   c.Continue,
+
+		failStatus: cmp.Or(c.FailStatus, c.Status, config.DefaultFailStatus),
+		onFailure:  wayOf(c.OnStoreFailure),
 	}
 	if c.DryRun {
 		r.group = i + 1

@@ -20,18 +20,18 @@ type Set struct {
 	life    *life
 }
 
-// New returns the rules of h, every key being one never seen. It returns an error
-// that names the rule or zone, for a limit that cannot be kept, a key that cannot be made, or a field whose
-// header anybody could forge.
-func New(h config.HTTP) (*Set, error) { return newSet(h, 0, nil) }
+// New returns the rules of h for this machine alone, every key being one never seen. Zones of store redis are kept in memory: those
+// who have a Fleet call NewLive. It returns an error that names the rule or zone, for a limit that cannot be kept, a key that
+// cannot be made, or a field whose header anybody could forge.
+func New(h config.HTTP) (*Set, error) { return newSet(h, Fleet{}, 0, nil) }
 
 // NewSerial is New for decisions of one goroutine that can be repeated: which keys a full zone forgets depends
 // on the requests alone, and not on a seed as well; but for algorithm sketch.
-func NewSerial(h config.HTTP) (*Set, error) { return newSet(h, 1, nil) }
+func NewSerial(h config.HTTP) (*Set, error) { return newSet(h, Fleet{}, 1, nil) }
 
 // newSet returns the rules of h, whose zones have so many locks, or as many as suit them if 0. If was is not nil, they are
 // to take its place, and share with it the states of keys and what was counted.
-func newSet(h config.HTTP, shards int, was *Set) (*Set, error) {
+func newSet(h config.HTTP, f Fleet, shards int, was *Set) (*Set, error) {
 	s := &Set{allow: values{parts: []part{{kind: config.KeyIP}}}, life: newLife()}
 	if was != nil {
 		s.life = was.life
@@ -54,6 +54,9 @@ func newSet(h config.HTTP, shards int, was *Set) (*Set, error) {
 		}
 	}
 	if err := s.addZones(h, shards, was); err != nil {
+		return nil, err
+	}
+	if err := s.share(h, f); err != nil {
 		return nil, err
 	}
 	if err := s.addRules(h.Rules); err != nil {
@@ -105,15 +108,19 @@ func (s *Set) addRules(rules []config.Rule) error {
 // The caller calls Release, or Free, when the response has ended, whatever the
 // decision was.
 func (s *Set) Decide(r *Request, now time.Duration) *Decision {
-	d, _ := s.decide(r, now)
+	d, _ := s.decide(r, now, false)
 	return d
 }
 
 // decide is Decide. It reports false, and has done nothing, if rules that take the place of s have begun to decide about one
-// of the keys.
-func (s *Set) decide(r *Request, now time.Duration) (*Decision, bool) {
+// of the keys. If the store has failed, it is not asked.
+func (s *Set) decide(r *Request, now time.Duration, failed bool) (*Decision, bool) {
 	d := s.look(r)
-	d.ask(now)
+	if d.sharing.asks() {
+		d.askShared(now, failed)
+	} else {
+		d.ask(now)
+	}
 	if !d.Allowed && keyed.Superseded(d.charges) {
 		return d, false
 	}

@@ -14,7 +14,7 @@ func (d *Decision) String() string {
 	fmt.Fprintf(&b, "%s; client %s\n", d.verdict(), d.clientText())
 	for i := range d.Limits {
 		a := &d.Limits[i]
-		fmt.Fprintf(&b, "  %s%s, zone %s, key %s: %s\n", a.Rule, dryRunText(a.DryRun), a.Zone, a.Key(), resultText(a.Result))
+		fmt.Fprintf(&b, "  %s%s, zone %s, key %s: %s\n", a.Rule, dryRunText(a.DryRun), a.Zone, a.Key(), a.text())
 	}
 	for _, s := range d.Skipped {
 		fmt.Fprintf(&b, "  %s, zone %s: skipped, %s\n", s.Rule, s.Zone, s.Why)
@@ -51,6 +51,27 @@ func dryRunText(dryRun bool) string {
 		return " (dry run)"
 	}
 	return ""
+}
+
+// text says what a limit found, and who decided where machines share it.
+func (a *Applied) text() string {
+	switch a.Store {
+	case NotShared:
+		return resultText(a.Result)
+	case Redis:
+		if a.Unknown {
+			return "not looked at, as another limit refused"
+		}
+		return resultText(a.Result) + " over all machines"
+	case Local:
+		return resultText(a.Result) + " of this machine's part, as the store does not answer"
+	case Open:
+		return "allowed, as the store does not answer"
+	case Closed:
+		return "refused, as the store does not answer"
+	default:
+		return "not asked, as another limit refused"
+	}
 }
 
 func resultText(r limit.Result) string {

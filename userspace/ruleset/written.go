@@ -12,6 +12,7 @@ import (
 // key is a key of a zone as it was asked for.
 type key struct {
 	text   string // as it is charged
+	tag    string // by which a store finds it
 	quota  int    // of which quota of the zone
 	exempt bool
 }
@@ -52,6 +53,9 @@ func (z *zone) key(written []string) (k key, err error) {
 		}
 	}
 	k.text = string(appendKey(nil, z.parts, texts, z.client(client)))
+	if z.common != nil {
+		k.tag, _ = z.common.tag.of(z, k.text, texts, z.client(client), nil)
+	}
 	n, _ := z.exempt.find(texts, client, nil)
 	k.exempt = n >= 0
 	if n, _ := z.overrides.find(texts, client, nil); n >= 0 {

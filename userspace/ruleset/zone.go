@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/keyed"
+	"github.com/headgate/headgate/userspace/shared"
 )
 
 // zone is a key, and what each of its values may do.
@@ -24,6 +25,9 @@ type zone struct {
 	quotaOf    []int   // for each override, which of quotas
 	algorithm  config.Algorithm
 	keys       keyed.Options[keyed.Key]
+	isShared   bool    // the file says so; common is nil all the same where there is no store
+	common     *common // nil for a zone of this machine alone
+	members    uint64  // machines, of which this one admits its part by itself; 1 for a zone of its own
 	uses       []*use
 	// stores have the states of the keys, each key in one of them: that of windows of a length by that, others at 0.
 	// None if no rule has used the zone yet.
@@ -62,6 +66,7 @@ type bound struct {
 	limiter keyed.Limiter[keyed.Key]
 	quota   string
 	window  time.Duration
+	limit   shared.Limit // over all machines
 }
 
 func newZone(c config.Zone, ip config.ClientIP) (*zone, error) {
@@ -80,6 +85,8 @@ func newZone(c config.Zone, ip config.ClientIP) (*zone, error) {
 		algorithm: cmp.Or(c.Algorithm, config.Leaky),
 		keys:      keyed.Options[keyed.Key]{Name: c.Name, MaxKeys: c.MaxKeys},
 		stores:    map[storeName]store{},
+		isShared:  c.Store == config.StoreRedis,
+		members:   1,
 	}
 	for i, value := range c.Allow {
 		if err := z.exempt.add(value, i); err != nil {
@@ -129,7 +136,11 @@ func (z *zone) bind() error {
 	}
 	for i, u := range z.uses {
 		for j, q := range z.quotas {
-			u.bounds = append(u.bounds, bound{limiters[i][j], q.Text, z.window(q, u)})
+			b := bound{limiters[i][j], q.Text, z.window(q, u), q.over(z.algorithm, u)}
+			if err := z.checkShared(b.limit); err != nil {
+				return fmt.Errorf("zone %q: %w", z.name, err)
+			}
+			u.bounds = append(u.bounds, b)
 		}
 	}
 	return nil
