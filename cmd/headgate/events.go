@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,7 +42,7 @@ The kernel keeps events that nobody reads, until its buffer of them is full. The
 While headgate run is at work, it is the one that reads them, and events shows what it tells: packets,
 and also requests that were refused, sources that were handed down, and changes of rates, servers
 and the file. --socket or --kind asks it at once. The kinds are:
-` + strings.Join(admin.EventKinds(), ", ") + `.
+` + filled(admin.EventKinds()) + `.
 
 With -o json each line is a JSON object of its own (JSON Lines). One of a packet has the same fields,
 whoever tells it; those of the agent have kind too, and others than dropped have other fields.`,
@@ -249,4 +248,18 @@ func (n *eventNames) policy(id uint16) string {
 		}
 	}
 	return n.config.PolicyLabel(id)
+}
+
+// filled joins words with commas, in lines of at most 100 characters.
+func filled(words []string) string {
+	text, line := words[0], len(words[0])
+	for _, w := range words[1:] {
+		separator := ", "
+		if line+len(separator+w+",") > 100 {
+			separator, line = ",\n", 0
+		}
+		text += separator + w
+		line += len(separator + w)
+	}
+	return text
 }

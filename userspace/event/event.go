@@ -1,5 +1,5 @@
 // Package event tells whoever listens what the agent does and sees: requests refused, sources
-// handed down to the kernel, packets dropped, rates changed, files read again.
+// handed down to the kernel, packets dropped, rates changed, files read again, what the fleet says.
 //
 // Telling never waits. A listener that is too slow loses events, and is told how many.
 package event
@@ -24,11 +24,21 @@ const (
 	Detached   Kind = "detached" // from an interface, not by the agent; the limiter removed, where it has no name
 	Upstream   Kind = "upstream" // a server went or came back
 	Draining   Kind = "draining" // the agent ends
+
+	StoreDown     Kind = "storedown" // requests do not ask Redis any more, see Reason
+	StoreUp       Kind = "storeup"   // they do again
+	FleetRule     Kind = "fleetrule" // a rule of the fleet came into force here
+	FleetSpared   Kind = "excepted"  // or it did not, as something protects its prefix here, see Reason
+	FleetWithheld Kind = "withheld"  // rules were not published, as they were too many
+	FleetResized  Kind = "resized"   // the fleet has another number of members
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{Refused, Dropped, HandedDown, Spared, Adapted, Reloaded, Attached, Detached, Upstream, Draining}
+	return []Kind{
+		Refused, Dropped, HandedDown, Spared, Adapted, Reloaded, Attached, Detached, Upstream, Draining,
+		StoreDown, StoreUp, FleetRule, FleetSpared, FleetWithheld, FleetResized,
+	}
 }
 
 // Event is one thing that happened. Fields that do not concern its kind are zero.
@@ -37,7 +47,7 @@ type Event struct {
 	Kind Kind      `json:"kind"`
 	// Source is who it is about.
 	Source netip.Prefix `json:"source,omitzero"`
-	// Origin is who found it: http, nginx, report, kernel, config.
+	// Origin is who found it: http, nginx, report, kernel, config, fleet.
 	Origin string `json:"origin,omitempty"`
 	// Rule and Zone are those of an HTTP decision, or Rule the action of a kernel rule and Zone the kernel's policy.
 	Rule string `json:"rule,omitempty"`
@@ -50,7 +60,9 @@ type Event struct {
 	Count uint64 `json:"count,omitempty"`
 	// Factor on the rates, of Adapted.
 	Factor float64 `json:"factor,omitempty"`
-	// Name of an interface or server.
+	// Members is how many machines the fleet has now, of FleetResized.
+	Members int `json:"members,omitempty"`
+	// Name of an interface, of a server, or of the member of the fleet that published a rule.
 	Name string `json:"name,omitempty"`
 	// Packet is the one of Dropped that was told of; nil where it is not known.
 	Packet *Packet `json:"packet,omitempty"`

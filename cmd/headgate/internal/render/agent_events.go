@@ -96,6 +96,7 @@ func eventText(e event.Event) string {
 	}
 	add(e.Rule != "", "%s", e.Rule)
 	add(e.Zone != "", "zone %s", e.Zone)
+	add(e.Members > 0, "%s", plural(e.Members, "member"))
 	add(e.Factor > 0, "rates times %s", plainNumber(e.Factor))
 	add(e.For > 0, "for %s", Duration(time.Duration(e.For*float64(time.Second))))
 	add(e.Reason != "", "%s", e.Reason)

@@ -94,6 +94,13 @@ func agentEvents() []event.Event {
 		{Time: noon(), Kind: event.Adapted, Factor: 0.5, Reason: "latency", Lost: 7},
 		{Time: noon(), Kind: event.Upstream, Name: "http://127.0.0.1:9000", Reason: "\x1b[31mrefused\n"},
 		{Time: noon(), Kind: event.Draining},
+		{Time: noon(), Kind: event.StoreDown, Reason: "redis did not answer in time"},
+		{Time: noon(), Kind: event.StoreUp, Reason: "it answers again after 12s"},
+		{Time: noon(), Kind: event.FleetRule, Source: source, Origin: "fleet", Name: "web-2", Rule: "block", Reason: "20 offences within 10s", For: 90},
+		{Time: noon(), Kind: event.FleetSpared, Source: source, Origin: "fleet", Name: "web-2", Rule: "block", Reason: "trusted proxy"},
+		{Time: noon(), Kind: event.FleetWithheld, Count: 12, Reason: "more than 60 a minute"},
+		{Time: noon(), Kind: event.FleetResized, Members: 1},
+		{Time: noon(), Kind: event.FleetResized, Members: 3},
 	}
 }
 
