@@ -1,12 +1,13 @@
-// Package fleet is what the machines that share a Redis know of each other: who there is, and which rules the kernels of
-// all of them have.
 package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
@@ -30,7 +31,7 @@ type Rule struct {
 // Kernel is what is needed of the kernel's limiter. Its methods may be called at the same time.
 type Kernel interface {
 	// SetFleet makes the rules of origin fleet these, all of them or none. At a prefix where a rule of another origin is, it
-	// stays in force. It is quick where little changes.
+	// stays in force. It is quick where little changes. Ends may differ by milliseconds from call to call.
 	SetFleet(rules []Rule) error
 	// Protected returns why a prefix must not be dropped here, as handdown.Kernel does. Allow rules of the fleet itself
 	// protect too.
@@ -59,70 +60,85 @@ type Options struct {
 	Config  config.Fleet
 	Version string
 	Kernel  Kernel // nil for none: then rules are only published
+	// Kept returns the rules of origin fleet that the kernel has from the time before this process. They are kept until
+	// their end, or until the fleet says something else of their prefix. nil for none.
+	Kept func() ([]Rule, error)
 	// Spare returns why a prefix must not be blocked here, beside what Kernel says: trusted proxies, addresses of this machine.
 	// nil for never.
 	Spare func(netip.Prefix) (reason string)
 	Log   *slog.Logger // nil for slog.Default
-	// Publish gets an event for each line of the log. It must not wait. nil for nobody.
+	// Publish gets an event for each line of the log that is about rules or members. It must not wait. nil for nobody.
 	Publish func(event.Event)
 	// Resized is called when the number of members has changed. It must not wait. nil for nobody.
 	Resized func(members int)
 }
 
 // Fleet is this machine as a member. All methods may be called at the same time, but for Run, which is called once.
-type Fleet struct{}
+type Fleet struct {
+	o       Options
+	id      string // of this run of this member
+	began   time.Time
+	scripts scripts
+	keys    keys
+	clock   clock
+	counts  counts
+	quota   *window
+	shared  queue
+	roll    roll
+	wake    wake
+	joined  atomic.Bool // all messages are seen from then on, and what was said before has to be looked up
+	silent  silent
+
+	following sync.Mutex // held while the rules are read and applied
+	follower  follower   // guarded by following
+	standing  atomic.Pointer[standing]
+}
+
+// counts are of rules since New.
+type counts struct{ published, withheld, received atomic.Uint64 }
 
 // New returns a member that nobody knows yet.
-func New(o Options) *Fleet { return &Fleet{} }
+func New(o Options) *Fleet {
+	o.fill()
+	f := &Fleet{
+		o: o, id: rand.Text(), began: time.Now(), scripts: newScripts(), keys: newKeys(o.Redis.Prefix, o.Redis.Name),
+		quota: newWindow(o.Config.MaxPublished), shared: newQueue(o.Config.MaxPublished), wake: make(wake, 1),
+	}
+	f.roll.census.n = 1
+	f.standing.Store(&standing{})
+	f.follower = follower{Fleet: f, view: newView(o.Redis.Name), whole: true}
+	return f
+}
+
+// fill sets what is not set.
+func (o *Options) fill() {
+	if o.Kept == nil {
+		o.Kept = func() ([]Rule, error) { return nil, nil }
+	}
+	if o.Spare == nil {
+		o.Spare = func(netip.Prefix) string { return "" }
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Publish == nil {
+		o.Publish = func(event.Event) {}
+	}
+	if o.Resized == nil {
+		o.Resized = func(int) {}
+	}
+}
 
 // Run takes part until ctx ends, and says good-bye then. Rules in the kernel stay.
-func (f *Fleet) Run(ctx context.Context) {}
-
-// Members is how many members there were when the fleet was last seen, at least 1: this one.
-func (f *Fleet) Members() int { return 1 }
-
-// Share publishes rules that this machine's hand-down has made. It does not wait; what is more than may be published is
-// dropped, counted and logged.
-func (f *Fleet) Share(rules []Rule) {}
-
-// Set publishes rules that somebody wants, all or none of them. It returns when they are in force here and published.
-func (f *Fleet) Set(ctx context.Context, rules []Rule) error { return nil }
-
-// Unset takes rules back, whoever made them, and returns the prefixes that had one.
-func (f *Fleet) Unset(ctx context.Context, prefixes []netip.Prefix) ([]netip.Prefix, error) {
-	return nil, nil
+func (f *Fleet) Run(ctx context.Context) {
+	var parts sync.WaitGroup
+	parts.Go(func() { f.beatUntil(ctx) })
+	parts.Go(func() { f.followUntil(ctx) })
+	parts.Go(func() { f.publishUntil(ctx) })
+	parts.Go(func() { f.o.Conn.Subscribe(ctx, f.keys.channel, f.hear) })
+	parts.Wait()
+	f.leave(context.WithoutCancel(ctx))
 }
 
-// Status tells what is known of the fleet. Where Redis does not answer it is what was last seen, and says so.
-func (f *Fleet) Status(ctx context.Context) Status { return Status{} }
-
-// Status is what is known of the fleet.
-type Status struct {
-	Self    string // the name of this member
-	Members []Member
-	// Seen is when the fleet was last seen. Error says why not since; empty while it is.
-	Seen  time.Time
-	Error string
-	Store redisconn.State
-	Rules int // of the fleet, in force
-	// Spared is how many of them are not in force here, as something protects the prefix.
-	Spared int
-	// Published, Withheld and Received count rules since New: published by this machine, not published as they were too
-	// many, and got from others.
-	Published, Withheld, Received uint64
-}
-
-// Member is a machine of the fleet.
-type Member struct {
-	Name    string
-	Version string
-	Started time.Time
-	Seen    time.Duration // ago, by Redis' clock
-	// Store is the health of Redis as the member sees it, and RoundTrip how far it is away.
-	Store     redisconn.Health
-	RoundTrip time.Duration
-	// Behind is how many changes of the rules the member has not got yet.
-	Behind uint64
-	// Delay is how late the last change came to it.
-	Delay time.Duration
-}
+// follows reports whether rules of the fleet come into force here.
+func (f *Fleet) follows() bool { return f.o.Config.Follow && f.o.Kernel != nil }

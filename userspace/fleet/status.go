@@ -1,0 +1,84 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/headgate/headgate/userspace/redisconn"
+)
+
+// Status is what is known of the fleet.
+type Status struct {
+	Self    string   // the name of this member
+	Members []Member // by name
+	// Seen is when the fleet was last seen. Error says why not since; empty while it is.
+	Seen  time.Time
+	Error string
+	Store redisconn.State
+	Rules int // of the fleet
+	// Spared is how many of them are not in force here, as something protects the prefix.
+	Spared int
+	// Published, Withheld and Received count rules since New: published by this machine, not published as they were too
+	// many, and got from others.
+	Published, Withheld, Received uint64
+}
+
+// Member is a machine of the fleet.
+type Member struct {
+	Name    string
+	Version string
+	Started time.Time
+	Seen    time.Duration // ago, by Redis' clock
+	// Store is the health of Redis as the member sees it, and RoundTrip how far it is away.
+	Store     redisconn.Health
+	RoundTrip time.Duration
+	// Behind is how many changes of the rules the member has not got yet.
+	Behind uint64
+	// Delay is how late the last change came to it.
+	Delay time.Duration
+}
+
+// Status tells what is known of the fleet. Where Redis does not answer it is what was last seen, and says so.
+func (f *Fleet) Status(ctx context.Context) Status {
+	h, members, err := f.call(ctx, "see")
+	f.roll.mu.Lock()
+	defer f.roll.mu.Unlock()
+	f.roll.note(h, members, err)
+	standing := f.standing.Load()
+	s := Status{
+		Self: f.o.Redis.Name, Seen: f.roll.seen, Store: f.o.Conn.State(), Rules: standing.rules, Spared: standing.spared,
+		Published: f.counts.published.Load(), Withheld: f.counts.withheld.Load(), Received: f.counts.received.Load(),
+	}
+	if f.roll.err != nil {
+		s.Error = f.roll.err.Error()
+	}
+	if len(f.roll.members) == 0 {
+		s.Members = []Member{(&member{says: f.says(), beat: time.Now()}).export(f.roll.head, time.Now())}
+	}
+	for _, m := range f.roll.members {
+		s.Members = append(s.Members, m.export(f.roll.head, time.Now()))
+	}
+	slices.SortFunc(s.Members, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), a.Started.Compare(b.Started))
+	})
+	return s
+}
+
+// export returns a member as others are told of it: h is which rules there are.
+func (m *member) export(h head, now time.Time) Member {
+	behind := h.version
+	if m.Epoch == h.epoch {
+		behind -= min(m.Applied, h.version)
+	}
+	return Member{
+		Name: m.Name, Version: m.Version, Started: m.beat.Add(-ms(m.Age)), Seen: max(now.Sub(m.beat), 0),
+		Store: m.Store, RoundTrip: time.Duration(m.RoundTrip) * time.Microsecond, Behind: behind, Delay: ms(m.Delay),
+	}
+}
+
+// ms returns so many milliseconds, within what others may say.
+func ms(n int64) time.Duration {
+	return time.Duration(min(max(n, 0), most.Milliseconds())) * time.Millisecond
+}
