@@ -34,7 +34,7 @@ func TestMadeRulesAreShared(t *testing.T) {
 		l.pass(time.Minute)
 		l.offends("192.0.2.1", 3) // again, for longer
 		if !slices.Equal(shared, k.made) {
-			t.Errorf("shared %v, want %v", shared, k.made)
+			t.Fatalf("shared %v, want %v", shared, k.made)
 		}
 		l.wantBlocked("192.0.2.1/32", "2001:db8::/64", "192.0.2.1/32")
 		if shared[2].For != 2*time.Minute {

@@ -163,7 +163,6 @@ func (p *Plane) exchange(i *loader.Instance, held, wanted map[ruleKey]rulemap.Ru
 	}
 	left, lifted, err := i.Rules().Exchange(old, fresh, nil)
 	if err != nil {
-		p.fleet.held.forget()
 		return err
 	}
 	for _, r := range old {
