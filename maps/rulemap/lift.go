@@ -10,14 +10,14 @@ import (
 // The longest prefix decides, so that what was handed down of one source would go before an allow rule for its network.
 // Whoever allows that means the source too: setting an allow rule lifts what was handed down inside.
 
-// allowed is prefixes that people allow. The zero value has none.
-type allowed struct {
+// Allowed is prefixes that people allow. The zero value has none.
+type Allowed struct {
 	prefixes map[netip.Prefix]struct{}
 	lengths  map[int][]int // in bits, ascending, by those of an address: 32 or 128
 }
 
-// add adds the prefix of a rule, which is canonical, if it is one by which rules are lifted.
-func (a *allowed) add(r Rule) {
+// Add adds the prefix of a rule, which is canonical, if it is one by which rules are lifted.
+func (a *Allowed) Add(r Rule) {
 	if r.Action != Allow || !r.Origin.byPeople() {
 		return
 	}
@@ -31,8 +31,8 @@ func (a *allowed) add(r Rule) {
 	}
 }
 
-// contains says whether all of a prefix is allowed.
-func (a *allowed) contains(p netip.Prefix) bool {
+// Contain reports whether all of a prefix, which is canonical, is allowed.
+func (a *Allowed) Contain(p netip.Prefix) bool {
 	for _, bits := range a.lengths[p.Addr().BitLen()] {
 		if bits > p.Bits() {
 			return false
@@ -45,16 +45,16 @@ func (a *allowed) contains(p netip.Prefix) bool {
 }
 
 // wide says whether one of the prefixes, of addresses of so many bits, contains others.
-func (a *allowed) wide(bits int) bool {
+func (a *Allowed) wide(bits int) bool {
 	lengths := a.lengths[bits]
 	return len(lengths) > 0 && lengths[0] < bits
 }
 
-// lift takes out of the value of a prefix what was handed down, if the prefix is allowed. It returns how many rules
+// lift takes out of the value of a prefix what was handed down, here or elsewhere, if the prefix is allowed. It returns how many rules
 // that held at time now.
-func (a *allowed) lift(p netip.Prefix, value *bpf.Rule, now uint64) (lifted int) {
+func (a *Allowed) lift(p netip.Prefix, value *bpf.Rule, now uint64) (lifted int) {
 	for _, action := range []Action{Block, Limit} {
-		if value.Until[action] == 0 || Origin(value.Origin[action]) != HandDown || !a.contains(p) {
+		if value.Until[action] == 0 || Origin(value.Origin[action]).byPeople() || !a.Contain(p) {
 			continue
 		}
 		if value.Until[action] > now {
@@ -67,7 +67,7 @@ func (a *allowed) lift(p netip.Prefix, value *bpf.Rule, now uint64) (lifted int)
 
 // liftAll adds to changes what has to be lifted, and returns how many rules. All rules of a family are read, unless
 // only single addresses of it are allowed.
-func (m *Map) liftAll(all changes, a *allowed, now uint64) (lifted int, err error) {
+func (m *Map) liftAll(all changes, a *Allowed, now uint64) (lifted int, err error) {
 	for p, c := range all {
 		lifted += a.lift(p, &c.after, now)
 	}
@@ -85,7 +85,7 @@ func (m *Map) liftAll(all changes, a *allowed, now uint64) (lifted int, err erro
 }
 
 // liftFrom adds what has to be lifted of a family.
-func liftFrom(t table, all changes, a *allowed, now uint64) (lifted int, err error) {
+func liftFrom(t table, all changes, a *Allowed, now uint64) (lifted int, err error) {
 	for e, err := range t.all() {
 		if err != nil {
 			return 0, err

@@ -94,7 +94,7 @@ func TestNothingElseLifts(t *testing.T) {
 		progtest.Block("0.0.0.0/0"),
 		progtest.Limit("0.0.0.0/0", 1, progtest.Packets("1pps", 5)),
 		by(rulemap.HandDown, progtest.Allow("0.0.0.0/0")),
-		by(rulemap.Fleet, progtest.Allow("0.0.0.0/0")),
+		by(rulemap.FleetHandDown, progtest.Allow("0.0.0.0/0")),
 	} {
 		lab := newLab(t, 0)
 		lab.SetRules(handedDown()...)

@@ -20,8 +20,12 @@ func TestMapEqualsModel(t *testing.T) {
 		lab.DeleteAll()
 		model := progtest.NewModel(progtest.Options{})
 		for range rapid.IntRange(1, 30).Draw(t, "changes") {
-			if rapid.IntRange(0, 5).Draw(t, "replace") == 0 {
+			switch rapid.IntRange(0, 9).Draw(t, "kind") {
+			case 0:
 				replaceDrawn(t, lab, model)
+				continue
+			case 1, 2:
+				exchangeDrawn(t, lab, model)
 				continue
 			}
 			prefix := drawPrefix(t)
@@ -63,8 +67,23 @@ func replaceDrawn(t *rapid.T, lab *progtest.Lab, model *progtest.Model) {
 	}
 }
 
+// exchangeDrawn exchanges rules, some of which there are, for others.
+func exchangeDrawn(t *rapid.T, lab *progtest.Lab, model *progtest.Model) {
+	var old, fresh []rulemap.Rule
+	for range rapid.IntRange(0, 3).Draw(t, "rules") {
+		if old = append(old, drawRule(t, drawPrefix(t))); len(model.Rules) > 0 {
+			old = append(old, rapid.SampledFrom(model.Rules).Draw(t, "held"))
+		}
+		fresh = append(fresh, drawRule(t, drawPrefix(t)))
+	}
+	if _, _, err := lab.Rules.Exchange(old, fresh, nil); err != nil {
+		t.Fatal(err)
+	}
+	model.Exchange(old, fresh)
+}
+
 func drawOrigin(t *rapid.T) rulemap.Origin {
-	return rapid.SampledFrom(rulemap.Origins()).Draw(t, "origin")
+	return rapid.SampledFrom(append(rulemap.Origins(), rulemap.FleetHandDown)).Draw(t, "origin")
 }
 
 func drawPrefix(t *rapid.T) netip.Prefix {

@@ -60,11 +60,11 @@ func (r *Replaced) Undo() error {
 func (r *Replaced) plan(origin Origin, rules iter.Seq[Rule]) (changes, error) {
 	now := r.m.now()
 	all := changes{}
-	var people allowed
+	var people Allowed
 	for rule := range rules {
 		rule.Prefix, rule.Origin = wire.Prefix(rule.Prefix), origin
 		all[rule.Prefix] = &change{}
-		people.add(rule)
+		people.Add(rule)
 	}
 	r.Done = Done{}
 	if err := r.without(origin, all, &people, now); err != nil {
@@ -89,7 +89,7 @@ func (r *Replaced) plan(origin Origin, rules iter.Seq[Rule]) (changes, error) {
 
 // without fills in what the maps say of the prefixes of all, and adds those where there are other rules of
 // the origin, or some to be lifted. What comes after is without those.
-func (r *Replaced) without(origin Origin, all changes, people *allowed, now uint64) error {
+func (r *Replaced) without(origin Origin, all changes, people *Allowed, now uint64) error {
 	for _, f := range r.m.families() {
 		for e, err := range f.all() {
 			if err != nil {

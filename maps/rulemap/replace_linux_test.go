@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/maps/rulemap"
 	"github.com/headgate/headgate/maps/wire"
@@ -69,7 +70,8 @@ func TestReplaceByTheSame(t *testing.T) {
 // Of two rules of one action at one prefix, one stays.
 func TestGivesWay(t *testing.T) {
 	const never = rulemap.Forever
-	const soon, later = progtest.Start + 10, progtest.Start + 100
+	const second = uint64(time.Second)
+	const soon, nearly, later = progtest.Start + 10*second, progtest.Start + 11*second - 1, progtest.Start + 100*second
 	tests := []struct {
 		name      string
 		action    rulemap.Action
@@ -92,8 +94,19 @@ func TestGivesWay(t *testing.T) {
 		{"a file's over an offender's", rulemap.Block, rulemap.HandDown, later, rulemap.Config, never, false},
 		{"a command's that ends before an offender's", rulemap.Block, rulemap.HandDown, later, rulemap.CLI, soon, true},
 		{"a command's limit over an offender's", rulemap.Limit, rulemap.HandDown, later, rulemap.CLI, soon, false},
-		{"a fleet's that lasts longer than an offender's", rulemap.Block, rulemap.HandDown, soon, rulemap.Fleet, later, false},
-		{"a fleet's beside an offender's as long", rulemap.Block, rulemap.HandDown, soon, rulemap.Fleet, soon, true},
+		{"a fleet's over an offender's", rulemap.Block, rulemap.HandDown, soon, rulemap.Fleet, soon, false},
+		{"a fleet's limit over an offender's", rulemap.Limit, rulemap.HandDown, later, rulemap.Fleet, soon, false},
+		{"a fleet's that ends before an offender's", rulemap.Block, rulemap.HandDown, later, rulemap.Fleet, soon, true},
+		{"an offender's beside a fleet's that ends before", rulemap.Block, rulemap.Fleet, soon, rulemap.HandDown, later, true},
+		{"a fleet's for good, where a command's is for a while", rulemap.Block, rulemap.CLI, soon, rulemap.Fleet, never, true},
+		{"a fleet's limit beside a file's", rulemap.Limit, rulemap.Config, never, rulemap.Fleet, never, true},
+		{"a command's over a fleet's", rulemap.Block, rulemap.Fleet, never, rulemap.CLI, never, false},
+		{"a command's for a while, where a fleet's is for good", rulemap.Block, rulemap.Fleet, never, rulemap.CLI, soon, true},
+		{"an offender's elsewhere that lasts longer than one's here", rulemap.Block, rulemap.HandDown, soon, rulemap.FleetHandDown, later, false},
+		{"an offender's elsewhere that lasts hardly longer than one's here", rulemap.Block, rulemap.HandDown, soon, rulemap.FleetHandDown, nearly, true},
+		{"an offender's elsewhere beside one's here with a limit", rulemap.Limit, rulemap.HandDown, soon, rulemap.FleetHandDown, later, true},
+		{"an offender's here over one's elsewhere that lasts hardly longer", rulemap.Block, rulemap.FleetHandDown, nearly, rulemap.HandDown, soon, false},
+		{"a fleet's over an offender's elsewhere", rulemap.Limit, rulemap.FleetHandDown, later, rulemap.Fleet, soon, false},
 	}
 	for _, tt := range tests {
 		rule := progtest.Limit("10.0.0.1/32", 1, progtest.Packets("1pps", 5))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"time"
 
 	"github.com/headgate/headgate/bpf"
 	"github.com/headgate/headgate/maps/wire"
@@ -38,18 +39,19 @@ func (a Action) String() string {
 // which of two that is.
 type Origin uint8
 
-// The origins, the one that goes first first.
+// The origins. Their numbers are in the maps of instances that run, so none ever gets another one.
 const (
 	CLI Origin = iota
 	Config
 	HandDown
-	Fleet
+	Fleet         // what a person says for all machines of a fleet
+	FleetHandDown // what another machine of the fleet has handed down; its name is that of Fleet
 )
 
-// Origins returns all origins, the one that goes first first.
+// Origins returns the origins that have a name of their own.
 func Origins() []Origin { return []Origin{CLI, Config, HandDown, Fleet} }
 
-var originNames = [...]string{CLI: "cli", Config: "config", HandDown: "handdown", Fleet: "fleet"}
+var originNames = [...]string{CLI: "cli", Config: "config", HandDown: "handdown", Fleet: "fleet", FleetHandDown: "fleet"}
 
 // String returns "cli", "config", "handdown" or "fleet".
 func (o Origin) String() string {
@@ -75,23 +77,45 @@ type Rule struct {
 }
 
 // GivesWay says whether a rule is left out where one of its prefix and action holds, made by held and
-// holding until a time of the boot clock. What people say, by a command or in a file, goes before what
-// was found out about a source. Otherwise of two that block, or allow, the one that lasts longer stays:
-// it says all that the other does. Where that does not decide the origin before the other does.
+// holding until a time of the boot clock. What people say goes before what was found out about a source, and here, by a
+// command or in a file, before what they say for all of a fleet. Otherwise of two that block, or allow, the one that lasts
+// longer stays: it says all that the other does. Where that does not decide the origin before the other does: a command
+// before the file, and what this machine has handed down before what another one has.
 func (r Rule) GivesWay(held Origin, until uint64) bool {
+	theirs, ours := held.say(), r.Origin.say()
 	switch {
 	case held == r.Origin:
 		return false
-	case held.byPeople() && !r.Origin.byPeople():
+	case theirs > ours:
 		return true
-	case r.Action != Limit && until != r.Until:
+	case r.Action != Limit && !SameEnd(until, r.Until):
 		return until > r.Until
 	default:
-		return held < r.Origin
+		return theirs == ours && held < r.Origin
 	}
 }
 
-func (o Origin) byPeople() bool { return o < bpf.OriginPeople }
+// say is how much an origin has to say. The program itself takes only commands and the file for people (bpf.OriginPeople): a
+// limit for all of a fleet proves nothing about who its sources are.
+func (o Origin) say() int {
+	switch o {
+	case CLI, Config:
+		return 2
+	case Fleet:
+		return 1
+	default:
+		return 0
+	}
+}
+
+func (o Origin) byPeople() bool { return o.say() > 0 }
+
+// sameEnd is how far apart two ends are at most that count as one.
+const sameEnd = uint64(time.Second)
+
+// SameEnd reports whether two ends are the same, but for what the way between two machines, or two readings of a clock,
+// have made of one.
+func SameEnd(a, b uint64) bool { return max(a, b)-min(a, b) < sameEnd }
 
 // apply puts a rule into the value of its prefix, beside the other actions' rules. It returns false
 // where the rule gives way to one that holds at time now.

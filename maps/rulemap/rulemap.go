@@ -3,7 +3,6 @@ package rulemap
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"iter"
 	"net/netip"
 	"slices"
@@ -60,7 +59,7 @@ var ErrHeld = errors.New("nothing was changed: a rule of another origin says the
 type Done struct {
 	// GaveWay is how many rules were left out, as another one holds there, see Rule.GivesWay.
 	GaveWay int
-	// Lifted is how many rules of origin HandDown were removed, as people allow what they were for.
+	// Lifted is how many rules that were handed down, here or elsewhere, were removed, as people allow what they were for.
 	Lifted int
 }
 
@@ -78,50 +77,8 @@ func (m *Map) Set(rule Rule) error {
 // what was handed down inside its prefix. Rules that have ended are swept out where that costs little, or makes the
 // room that is missing. What stays as it is is not written. progress, where not nil, is told how many prefixes are.
 func (m *Map) SetAll(rules []Rule, progress func(done int)) (Done, error) {
-	var done Done
-	_, err := m.commit(func() (all changes, err error) {
-		all, done, err = m.setting(rules)
-		return all, err
-	}, progress)
-	if err != nil {
-		return Done{}, err
-	}
-	return done, nil
-}
-
-// setting merges rules with what the maps say of their prefixes.
-func (m *Map) setting(rules []Rule) (all changes, done Done, err error) {
-	now := m.now()
-	all = make(changes, len(rules))
-	var people allowed
-	for _, rule := range rules {
-		rule.Prefix = wire.Prefix(rule.Prefix)
-		people.add(rule)
-		c, ok := all[rule.Prefix]
-		if !ok {
-			c = &change{}
-			value, existed, err := m.family(rule.Prefix).find(rule.Prefix)
-			if err != nil {
-				return nil, done, err
-			}
-			if existed {
-				c.before, c.after = &value, value
-			}
-			all[rule.Prefix] = c
-		}
-		applied, err := rule.apply(&c.after, now)
-		if err != nil {
-			return nil, done, fmt.Errorf("rule of %s: %w", rule.Prefix, err)
-		}
-		if !applied {
-			done.GaveWay++
-		}
-	}
-	if done.Lifted, err = m.liftAll(all, &people, now); err != nil {
-		return nil, done, err
-	}
-	all.dropSame()
-	return all, done, nil
+	left, lifted, err := m.Exchange(nil, rules, progress)
+	return Done{GaveWay: len(left), Lifted: lifted}, err
 }
 
 // Get returns the rules of exactly this prefix that hold now.

@@ -20,8 +20,10 @@ import (
 type Agent struct {
 	// WithKernel says that there is a kernel's limiter.
 	WithKernel bool
-	// Off says that there is no handdown section.
+	// Off says that there is no handdown section, and no redis section.
 	Off bool
+	// FleetError is what SetFleet and UnsetFleet return.
+	FleetError error
 	// Warnings are of the file in force.
 	Warnings []string
 	// ReloadError is what Reload returns.

@@ -90,10 +90,12 @@ func (m *Model) Verify(source netip.Addr, until uint64) {
 
 // SetRule sets a rule as rulemap.Map does. Those of the model must hold.
 func (m *Model) SetRule(rule rulemap.Rule) {
+	m.put(rule)
+	m.lift(rule)
+}
+
+func (m *Model) put(rule rulemap.Rule) {
 	rule.Prefix = wire.Prefix(rule.Prefix)
-	if rule.Action == rulemap.Allow && (rule.Origin == rulemap.CLI || rule.Origin == rulemap.Config) {
-		m.lift(rule.Prefix)
-	}
 	i := slices.IndexFunc(m.Rules, func(r rulemap.Rule) bool {
 		return r.Prefix == rule.Prefix && r.Action == rule.Action
 	})
@@ -105,11 +107,34 @@ func (m *Model) SetRule(rule rulemap.Rule) {
 	}
 }
 
-// lift removes what was handed down inside a prefix.
-func (m *Model) lift(prefix netip.Prefix) {
+// lift removes what was handed down inside the prefix of a rule, if people allow that.
+func (m *Model) lift(rule rulemap.Rule) {
+	if rule.Action != rulemap.Allow || wasHandedDown(rule) {
+		return
+	}
+	prefix := wire.Prefix(rule.Prefix)
 	m.Rules = slices.DeleteFunc(m.Rules, func(r rulemap.Rule) bool {
-		return r.Origin == rulemap.HandDown && r.Action != rulemap.Allow && r.Prefix.Bits() >= prefix.Bits() && prefix.Contains(r.Prefix.Addr())
+		return wasHandedDown(r) && r.Action != rulemap.Allow && r.Prefix.Bits() >= prefix.Bits() && prefix.Contains(r.Prefix.Addr())
 	})
+}
+
+func wasHandedDown(r rulemap.Rule) bool {
+	return r.Origin == rulemap.HandDown || r.Origin == rulemap.FleetHandDown
+}
+
+// Exchange removes rules and adds others as rulemap.Map does.
+func (m *Model) Exchange(old, fresh []rulemap.Rule) {
+	m.Rules = slices.DeleteFunc(m.Rules, func(r rulemap.Rule) bool {
+		return slices.ContainsFunc(old, func(o rulemap.Rule) bool {
+			return o.Prefix == r.Prefix && o.Action == r.Action && o.Origin == r.Origin
+		})
+	})
+	for _, r := range fresh {
+		m.put(r)
+	}
+	for _, r := range fresh {
+		m.lift(r)
+	}
 }
 
 // Replace puts rules in the place of all others of their origin, as rulemap.Map does.

@@ -10,7 +10,7 @@ import (
 )
 
 // Agent is what the API shows and changes. Its methods may be called at the same time. An error that is the
-// caller's fault is wrapped in a Refusal, or it is an ErrNotFound or an ErrOff; any other is the agent's. A list
+// caller's fault is wrapped in a Refusal, or it is an ErrNotFound or an ErrOff; any other but ErrAway is the agent's. A list
 // inside of what is returned is not nil, so that JSON has one.
 type Agent interface {
 	// Status tells what the agent is and does.
@@ -32,6 +32,15 @@ type Agent interface {
 	Offenders(n int) ([]Offender, error)
 	// Report counts offences that somebody else saw. ErrOff without a handdown section.
 	Report(r Report) (Outcome, error)
+	// Fleet tells what is known of the machines that share a Redis. ErrOff without a redis section.
+	Fleet() (Fleet, error)
+	// SetFleet publishes rules for the kernels of the fleet, all of them or none. They are in force here when it returns, but
+	// for what must not be dropped here. An error that is a Refusal says how many fit, if they were too many. ErrAway where
+	// Redis does not answer: nothing is published then. ErrOff without a redis section.
+	SetFleet(rules []FleetRule) error
+	// UnsetFleet takes rules of the fleet back, whoever made them, and returns the prefixes that had one. ErrAway and ErrOff as
+	// of SetFleet.
+	UnsetFleet(prefixes []netip.Prefix) ([]netip.Prefix, error)
 	// Reload reads the configuration again: all of it is in force then, or none and an error.
 	Reload() error
 	// Drain begins to end the agent, and returns at once.
@@ -48,6 +57,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrOff is of what the configuration has no section for.
 	ErrOff = errors.New("not configured")
+	// ErrAway is of what Redis has to answer, and does not.
+	ErrAway = errors.New("redis does not answer")
 )
 
 // ZoneChange is a zone's new limit: one of the two.

@@ -72,13 +72,22 @@ func report(a Agent, _ *http.Request, b ReportBody) (Outcome, error) {
 	if b.Count == 0 {
 		b.Count = 1
 	}
-	switch {
-	case b.Count < 1 || b.Count > maxCount:
+	if b.Count < 1 || b.Count > maxCount {
 		return Outcome{}, problem(http.StatusUnprocessableEntity, "count %d: use 1 to %d", b.Count, maxCount)
-	case len(b.Reason) > maxReason:
-		return Outcome{}, problem(http.StatusUnprocessableEntity, "the reason is longer than %d bytes; shorten it", maxReason)
-	case strings.ContainsFunc(b.Reason, unicode.IsControl): // it ends up in logs
-		return Outcome{}, problem(http.StatusUnprocessableEntity, "the reason has characters that do not print; leave them out")
+	}
+	if err := checkReason(b.Reason); err != nil {
+		return Outcome{}, err
 	}
 	return a.Report(Report{Prefix: prefix, Reason: b.Reason, Origin: "report", Count: b.Count})
+}
+
+// checkReason returns an error for a reason that cannot be logged.
+func checkReason(reason string) error {
+	switch {
+	case len(reason) > maxReason:
+		return problem(http.StatusUnprocessableEntity, "the reason is longer than %d bytes; shorten it", maxReason)
+	case strings.ContainsFunc(reason, unicode.IsControl):
+		return problem(http.StatusUnprocessableEntity, "the reason has characters that do not print; leave them out")
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxBody bounds the body of a request, in bytes.
+// maxBody bounds the body of most requests, in bytes.
 const maxBody = 64 << 10
 
 // decode returns the body of a request: one JSON object that has every field which In needs, and none that it has

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
@@ -82,11 +83,42 @@ func (c *Client) SetRule(ctx context.Context, s RuleSetting) (Done, error) {
 
 // Unset removes all rules of some prefixes of the kernel.
 func (c *Client) Unset(ctx context.Context, prefixes []netip.Prefix) (Done, error) {
+	return call[Done](ctx, c, http.MethodDelete, "/v1/rules", queryOf(prefixes), nil)
+}
+
+// Fleet returns what is known of the machines that share a Redis.
+func (c *Client) Fleet(ctx context.Context) (Fleet, error) {
+	return call[Fleet](ctx, c, http.MethodGet, "/v1/fleet", nil, nil)
+}
+
+// SetFleet publishes rules for the kernels of a fleet, all of them or none.
+func (c *Client) SetFleet(ctx context.Context, s FleetSetting) (Done, error) {
+	return call[Done](ctx, c, http.MethodPut, "/v1/fleet/rules", nil, s)
+}
+
+// mostInQuery is how many prefixes are named in one request: a server takes no header of any length.
+const mostInQuery = 500
+
+// UnsetFleet takes back the rules of a fleet for some prefixes. Where it returns an error, some may be taken back, as Done says.
+func (c *Client) UnsetFleet(ctx context.Context, prefixes []netip.Prefix) (all Done, err error) {
+	for part := range slices.Chunk(prefixes, mostInQuery) {
+		done, err := call[Done](ctx, c, http.MethodDelete, "/v1/fleet/rules", queryOf(part), nil)
+		if err != nil {
+			return all, err
+		}
+		all.Action, all.Changed = done.Action, all.Changed+done.Changed
+		all.Prefixes = append(all.Prefixes, done.Prefixes...)
+	}
+	return all, nil
+}
+
+// queryOf names prefixes.
+func queryOf(prefixes []netip.Prefix) url.Values {
 	query := url.Values{}
 	for _, p := range prefixes {
 		query.Add("prefix", p.String())
 	}
-	return call[Done](ctx, c, http.MethodDelete, "/v1/rules", query, nil)
+	return query
 }
 
 // Policies returns the kernel's policies.

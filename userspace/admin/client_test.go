@@ -93,6 +93,11 @@ func TestClient(t *testing.T) {
 	checkCall(t, "set rule", admin.Done{Action: "block", Prefixes: []netip.Prefix{address}, Changed: 1})(
 		c.SetRule(ctx, admin.RuleSetting{Prefix: "203.0.113.7", Action: "block", For: "1m"}))
 	checkCall(t, "unset", admin.Done{Action: "unset", Prefixes: []netip.Prefix{address}, Changed: 1})(c.Unset(ctx, []netip.Prefix{address}))
+	fleet, _ := a.Fleet()
+	checkCall(t, "fleet", fleet)(c.Fleet(ctx))
+	checkCall(t, "set fleet", admin.Done{Action: "limit", Prefixes: []netip.Prefix{address}, Changed: 1})(
+		c.SetFleet(ctx, admin.FleetSetting{Prefixes: []string{"203.0.113.7"}, Action: "limit", Bandwidth: "100Mbit/s", For: "1m", Reason: "scans"}))
+	checkCall(t, "unset fleet", admin.Done{Action: "unset", Prefixes: []netip.Prefix{address}, Changed: 1})(c.UnsetFleet(ctx, []netip.Prefix{address}))
 	checkCall(t, "policies", policies)(c.Policies(ctx))
 	checkCall(t, "set policy", admin.Done{Action: "policy set", Policy: "a/b", Changed: 1})(
 		c.SetPolicy(ctx, "a/b", admin.PolicySetting{Bandwidth: "100Mbit/s", Key: "shared", SYN: true, Unverified: true, Proto: "tcp", Overflow: "drop"}))
@@ -104,10 +109,31 @@ func TestClient(t *testing.T) {
 	want := []string{
 		"set zone perip to 20r/s 0", fmt.Sprintf("reset slots %q", key), `report 203.0.113.7/32 "failed login" report 3`, "reload",
 		`set 203.0.113.7/32 block none/0 none/0 "" for 1m0s`, "unset [203.0.113.7/32]",
+		`fleet limit 203.0.113.7/32 none/0 100Mbit/s/12500000 for 1m0s "scans"`, "fleet unset [203.0.113.7/32]",
 		`policy a/b "tcp" 6 0-0 syn true unverified true shared true dry false overflow "drop" none/0 100Mbit/s/12500000`, "delete dns", "drain",
 	}
 	if diff := cmp.Diff(want, a.Calls()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A long list is taken back in several requests, and published in one: all of it or none.
+func TestLongListsForAFleet(t *testing.T) {
+	a := &agentfake.Agent{}
+	c := serve(t, admin.NewHandler(a, admin.Options{}))
+	var prefixes []netip.Prefix
+	var texts []string
+	for n := range 10_000 {
+		p := netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, byte(n >> 8), byte(n)}), 128)
+		prefixes, texts = append(prefixes, p), append(texts, p.String())
+	}
+	done, err := c.UnsetFleet(t.Context(), prefixes)
+	if calls := len(a.Calls()); err != nil || calls != 20 || done.Changed != 20 || len(done.Prefixes) != 20 || done.Prefixes[1] != prefixes[500] {
+		t.Errorf("%d prefixes in %d requests, %v; want 1 of each of 20", done.Changed, calls, err)
+	}
+	done, err = c.SetFleet(t.Context(), admin.FleetSetting{Prefixes: texts, Action: "block"})
+	if calls := len(a.Calls()) - 20; err != nil || calls != len(prefixes) || done.Changed != len(prefixes) {
+		t.Errorf("%d published, %v", calls, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -60,7 +61,7 @@ func NewHandler(a Agent, o Options) http.Handler {
 
 // operations returns all that can be asked, by path.
 func operations() []operation {
-	return slices.Concat(agentOperations(), zoneOperations(), kernelOperations(), []operation{streamOperation(), openAPIOperation()})
+	return slices.Concat(agentOperations(), zoneOperations(), kernelOperations(), fleetOperations(), []operation{streamOperation(), openAPIOperation()})
 }
 
 // profiles adds what `go tool pprof` asks for.
@@ -118,7 +119,7 @@ func (a *refusal) Write(b []byte) (int, error) { return len(b), nil }
 // route serves an operation.
 func (h *handler) route(o operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(o.mostBody, maxBody))
 		r, notes := noting(r)
 		out, err := h.do(&o, w, r)
 		if o.changes() {

@@ -36,6 +36,9 @@ func good() []request {
 		{"GET", "/v1/rules", ""},
 		{"PUT", "/v1/rules", `{"prefix":"203.0.113.0/24","action":"limit","rate":"100pps","for":"10m"}`},
 		{"DELETE", "/v1/rules?prefix=203.0.113.7&prefix=2001:db8::/32", ""},
+		{"GET", "/v1/fleet", ""},
+		{"PUT", "/v1/fleet/rules", `{"prefixes":["203.0.113.7","2001:db8::/32"],"action":"block","for":"10m","reason":"scans"}`},
+		{"DELETE", "/v1/fleet/rules?prefix=203.0.113.7&prefix=2001:db8::/32", ""},
 		{"GET", "/v1/policies", ""},
 		{"PUT", "/v1/policies/dns", `{"proto":"udp","ports":"53","rate":"50pps","burst":100}`},
 		{"DELETE", "/v1/policies/dns", ""},
@@ -142,6 +145,16 @@ func TestRefusals(t *testing.T) {
 		{request{"PUT", "/v1/rules", `{"prefix":"::1","action":"block","for":"-1s"}`}, 422, `use a time above 0`},
 		{request{"DELETE", "/v1/rules", ""}, 400, `"prefix" is missing`},
 		{request{"DELETE", "/v1/rules?prefix=::1&prefix=x", ""}, 422, `prefix "x": use an address`},
+		{request{"PUT", "/v1/fleet/rules", `{"action":"block"}`}, 400, `the field "prefixes" is missing`},
+		{request{"PUT", "/v1/fleet/rules", `{"prefixes":[],"action":"block"}`}, 422, "there is no prefix"},
+		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1","x"],"action":"block"}`}, 422, `prefix "x": use an address`},
+		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"limit"}`}, 422, "needs a rate or a bandwidth"},
+		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","for":"0s"}`}, 422, "use a time above 0"},
+		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","policy":"dns"}`}, 400, `unknown field "policy"`},
+		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","reason":"a\nb"}`}, 422, "do not print"},
+		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","reason":"` + strings.Repeat("x", 201) + `"}`}, 422, "longer than 200 bytes"},
+		{request{"DELETE", "/v1/fleet/rules", ""}, 400, `"prefix" is missing`},
+		{request{"DELETE", "/v1/fleet/rules?prefix=::1&prefix=x", ""}, 422, `prefix "x": use an address`},
 		{request{"PUT", "/v1/policies/dns", `{"proto":"udp"}`}, 422, "needs a rate or a bandwidth"},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","ports":"0"}`}, 422, "use a port from 1 to 65535"},
 		{request{"PUT", "/v1/policies/dns", `{"rate":"1pps","ports":"2-1"}`}, 422, `ports "2-1": the range ends before it starts; use 1-2`},
@@ -189,6 +202,8 @@ func TestSectionsThatAreNotThere(t *testing.T) {
 			want = "the kernel's limiter is not configured; add a kernel section to the agent's file"
 		case path == "/v1/offenders", path == "/v1/reports":
 			want = "hand-down is not configured; add a handdown section"
+		case strings.HasPrefix(path, "/v1/fleet"):
+			want = "a fleet is not configured; add a redis section"
 		default:
 			continue
 		}
@@ -206,6 +221,18 @@ func TestErrorsOfTheAgent(t *testing.T) {
 		h := admin.NewHandler(&agentfake.Agent{ReloadError: err}, admin.Options{})
 		w := asks(h, "POST", "/v1/reload", "{}")
 		checkProblem(t, "reload", w.Code, w.Header(), w.Body.Bytes(), status, err.Error())
+	}
+}
+
+// Where Redis does not answer nothing is done, and that is nobody's mistake.
+func TestRedisIsAway(t *testing.T) {
+	away := fmt.Errorf("%w (connection refused); nothing was published", admin.ErrAway)
+	h := admin.NewHandler(&agentfake.Agent{FleetError: away}, admin.Options{})
+	for _, r := range good() {
+		if path, _, _ := strings.Cut(r.target, "?"); path == "/v1/fleet/rules" {
+			w := asks(h, r.method, r.target, r.body)
+			checkProblem(t, r.method+" "+r.target, w.Code, w.Header(), w.Body.Bytes(), http.StatusServiceUnavailable, away.Error())
+		}
 	}
 }
 
@@ -237,6 +264,9 @@ func TestChangesAreLogged(t *testing.T) {
 	asks(h, "PUT", "/v1/policies/dns", `{"proto":"udp","ports":"53","rate":"70pps"}`)
 	asks(h, "PUT", "/v1/policies/new", `{"rate":"70pps"}`)
 	asks(h, "POST", "/v1/reports", `{"prefix":"203.0.113.7","reason":"failed login"}`)
+	asks(h, "PUT", "/v1/fleet/rules", `{"prefixes":["203.0.113.7"],"action":"block"}`)
+	asks(h, "PUT", "/v1/fleet/rules", `{"prefixes":["::1","::2","::3","::4","::5","::6","::7"],"action":"allow","for":"1h"}`)
+	asks(h, "DELETE", "/v1/fleet/rules?prefix=203.0.113.7", "")
 	asks(h, "POST", "/v1/reload", "{}")
 	golden.Check(t, "log", log.Bytes())
 }

@@ -113,17 +113,25 @@ func unsetRules(a Agent, r *http.Request) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	var prefixes []netip.Prefix
-	for _, text := range r.URL.Query()["prefix"] {
-		p, err := parsePrefix(text)
-		if err != nil {
-			return Done{}, Refusal{err}
-		}
-		prefixes = append(prefixes, p)
+	prefixes, err := prefixesOf(r)
+	if err != nil {
+		return Done{}, err
 	}
 	removed, err := k.Unset(prefixes)
 	note(r, "removed", len(removed))
 	return Done{Action: "unset", Prefixes: removed, Changed: len(removed)}, err
+}
+
+// prefixesOf returns the prefixes that the query of a request names.
+func prefixesOf(r *http.Request) (prefixes []netip.Prefix, err error) {
+	for _, text := range r.URL.Query()["prefix"] {
+		p, err := parsePrefix(text)
+		if err != nil {
+			return nil, Refusal{err}
+		}
+		prefixes = append(prefixes, p)
+	}
+	return prefixes, nil
 }
 
 func setPolicy(a Agent, r *http.Request, s PolicySetting) (Done, error) {

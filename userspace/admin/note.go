@@ -2,9 +2,11 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 )
 
 // notes are what the log tells of a change beside what the request line says.
@@ -25,13 +27,25 @@ func note(r *http.Request, key string, value any) {
 	}
 }
 
+// mostLogged is how many elements of a list the log tells.
+const mostLogged = 5
+
+// logged returns a value as the log has it: of a long list its beginning, and how many more there are.
+func logged(value any) any {
+	list, is := value.([]string)
+	if !is || len(list) <= mostLogged {
+		return value
+	}
+	return append(slices.Clone(list[:mostLogged]), fmt.Sprintf("and %d more", len(list)-mostLogged))
+}
+
 // fieldsOf returns the fields of a struct that are set, as the log and JSON name them.
 func fieldsOf(setting any) slog.Value {
 	of, value := reflect.TypeOf(setting), reflect.ValueOf(setting)
 	var all []slog.Attr
 	for f := range structFields(of) {
 		if v := value.FieldByIndex(f.Index); !v.IsZero() {
-			all = append(all, slog.Any(f.name, v.Interface()))
+			all = append(all, slog.Any(f.name, logged(v.Interface())))
 		}
 	}
 	return slog.GroupValue(all...)

@@ -19,6 +19,7 @@ type operation struct {
 	failures     []int        // beside those that every operation has
 	in           reflect.Type // of the body; nil for none
 	out          reflect.Type // of the answer; nil if serve writes it
+	mostBody     int64        // bytes of the body, if not maxBody
 	media        string       // of the answer, if not application/json
 	told         bool         // the agent logs by itself why it refuses
 	serve        func(h *handler, w http.ResponseWriter, r *http.Request) (any, error)

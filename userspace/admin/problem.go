@@ -34,6 +34,8 @@ func problemOf(err error) *Problem {
 		return problem(http.StatusNotFound, "%v", err)
 	case errors.Is(err, ErrOff):
 		return problem(http.StatusConflict, "%v", err)
+	case errors.Is(err, ErrAway):
+		return problem(http.StatusServiceUnavailable, "%v", err)
 	case errors.As(err, &refusal):
 		return problem(http.StatusUnprocessableEntity, "%v", err)
 	default:

@@ -6,6 +6,7 @@ import (
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/fleet"
 	"github.com/headgate/headgate/userspace/handdown"
 	"github.com/headgate/headgate/userspace/metrics"
 	"github.com/headgate/headgate/userspace/verify"
@@ -16,6 +17,7 @@ import (
 type Kernel interface {
 	admin.Kernel
 	handdown.Kernel
+	fleet.Kernel
 	verify.Kernel
 
 	// Check returns what Apply would refuse, and changes nothing.

@@ -21,6 +21,7 @@ import (
 	"github.com/headgate/headgate/userspace/agent"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/fleet"
 	"github.com/headgate/headgate/userspace/handdown"
 	"github.com/headgate/headgate/userspace/metrics"
 )
@@ -195,6 +196,7 @@ type kernel struct {
 	applied   []config.Kernel
 	factor    float64
 	enforced  []handdown.Rule
+	fleet     []fleet.Rule // that SetFleet was told last
 	protected netip.Prefix
 	missing   []string // interfaces that there are not
 	detached  []string // by hand, until the next Apply
@@ -290,6 +292,22 @@ func (k *kernel) Protected(p netip.Prefix) (reason string, err error) {
 
 func (k *kernel) Enforced(p netip.Prefix) (bool, error) {
 	return slices.ContainsFunc(k.rules(), func(r handdown.Rule) bool { return r.Prefix == p }), nil
+}
+
+func (k *kernel) FleetRule(p netip.Prefix) (rule handdown.Rule, err error) {
+	k.do(func() {
+		for _, r := range k.fleet {
+			if r.Prefix == p && r.Action != config.Allow {
+				rule = handdown.Rule{Prefix: p, Action: r.Action, Limit: r.Limit, For: r.For}
+			}
+		}
+	})
+	return rule, nil
+}
+
+func (k *kernel) SetFleet(rules []fleet.Rule) error {
+	k.do(func() { k.fleet = slices.Clone(rules) })
+	return nil
 }
 
 func (k *kernel) Verify(addrs []netip.Addr, period time.Duration) error {

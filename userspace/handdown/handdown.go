@@ -27,6 +27,9 @@ type Options struct {
 	Log *slog.Logger
 	// Publish gets an event for each line of the log. It must not wait. nil for nobody.
 	Publish func(event.Event)
+	// Share gets the rules that were made, for other machines: not those of a dry run, nor what had one already. It must not
+	// wait, nor change them. nil for nobody.
+	Share func([]Rule)
 	// Clock is time.Now if nil. Its monotonic part is what counts.
 	Clock func() time.Time
 	// MaxOffenders is how many sources are remembered, 0 for 100,000; fewer if After is so large that their
@@ -80,6 +83,9 @@ func (o *Options) fill() {
 	}
 	if o.Publish == nil {
 		o.Publish = func(event.Event) {}
+	}
+	if o.Share == nil {
+		o.Share = func([]Rule) {}
 	}
 	if o.MaxOffenders <= 0 {
 		o.MaxOffenders = 100_000

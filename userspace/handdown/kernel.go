@@ -27,6 +27,9 @@ type Kernel interface {
 	// Enforced reports whether that very prefix is blocked or limited, by what Enforce has made or by what that gave way to.
 	// It is quick.
 	Enforced(prefix netip.Prefix) (bool, error)
+	// FleetRule returns the rule of origin fleet that blocks or limits that very prefix: what another machine has handed down,
+	// or a person says for all of them. The zero Rule where there is none. It is quick.
+	FleetRule(prefix netip.Prefix) (Rule, error)
 	// HandedDown returns the rules of origin handdown that are in force.
 	HandedDown() ([]Rule, error)
 }

@@ -28,6 +28,7 @@ type fakeKernel struct {
 	refuses   func(Rule) bool             // a batch with such a rule
 	protected func(p netip.Prefix) string // nil for nothing
 	busy      chan struct{}               // Enforce waits for it if not nil
+	fleet     Rule                        // of the fleet, while it is not the zero Rule
 }
 
 type fakeRule struct {
@@ -71,7 +72,16 @@ func (k *fakeKernel) Enforced(p netip.Prefix) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked++
-	return time.Now().Before(k.rules[p].end), k.err
+	return k.fleet.Prefix == p || time.Now().Before(k.rules[p].end), k.err
+}
+
+func (k *fakeKernel) FleetRule(p netip.Prefix) (Rule, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.fleet.Prefix != p {
+		return Rule{}, k.err
+	}
+	return k.fleet, k.err
 }
 
 func (k *fakeKernel) HandedDown() (rules []Rule, err error) {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/event"
 )
 
@@ -129,6 +130,7 @@ func (r *runner) hand(batch []candidate) (failed []candidate, err error) {
 			}
 			return failed, errors.Join(enforceErr, err)
 		}
+		r.o.Share(rules)
 	}
 	for _, o := range orders {
 		r.made(o, s)
@@ -146,6 +148,10 @@ func (r *runner) judge(c candidate, s *settings, before int) (o order, made bool
 	if t, holds := r.force.of(c.prefix, now, s.DryRun); holds && (t.dry || !r.isGone(c.prefix, s)) {
 		r.resume(c.prefix, t, s)
 		return order{}, false, nil
+	}
+	covered, err := r.covered(c.prefix, s)
+	if err != nil || covered {
+		return order{}, false, err
 	}
 	strike := r.strike(c.prefix, s)
 	why := r.exempt(c.offence.Addr, c.prefix, s)
@@ -170,6 +176,23 @@ func (r *runner) judge(c candidate, s *settings, before int) (o order, made bool
 	}
 	rule := Rule{Prefix: c.prefix, Action: s.Action, Limit: s.Limit, For: s.period(strike)}
 	return order{c, rule, strike}, true, nil
+}
+
+// covered reports whether the fleet keeps a source away already as a rule of this machine would, and if so takes that for
+// one, so that none is made and shared once more. It is no strike: that counts where it was handed down, if it was. A rule of
+// the fleet may hold for good; it is looked at again.
+func (r *runner) covered(prefix netip.Prefix, s *settings) (bool, error) {
+	rule, err := r.o.Kernel.FleetRule(prefix)
+	if err != nil || rule.For <= 0 || rule.Action != config.Block && s.Action != config.Limit {
+		return false, err
+	}
+	left := min(rule.For, s.Max)
+	r.offenders.with(sourceOf(prefix), r.now(), s, func(o *offender, now time.Duration) {
+		o.strike(now, now+left, false)
+		o.strikes--
+	})
+	r.answer(prefix, Outcome{Result: HandedDown, For: left})
+	return true, nil
 }
 
 // strike returns which strike of a source the next is, 1 for the first.

@@ -9,9 +9,10 @@
 //     stays until the file has another one than before, or the agent is restarted; meanwhile it is what Scale scales.
 //     A policy that somebody else has made stays, unless the file has one of its name: then it is the file's from there on, and goes
 //     with it. What a command changes of a policy of the file holds until the next Apply.
-//   - A prefix has room for one rule of an action. There what a command says goes before the file, and both before what
-//     was handed down; of two that block, or allow, the one that lasts longer stays (see rulemap.Rule.GivesWay). A rule of
-//     the file that was left out, or whose place a command's limit took for a while, is there again after the next Apply.
+//   - A prefix has room for one rule of an action. There what a command says goes before the file, both before what a person
+//     says for the fleet, and that before what was handed down, here before elsewhere; of two that block, or allow, the one
+//     that lasts longer stays (see rulemap.Rule.GivesWay). A rule of the file that was left out, or whose place a command's
+//     limit took for a while, is there again after the next Apply; one of the fleet after the next SetFleet.
 //   - An interface that Apply attached to is detached from when the file does not name it any more, also by an agent
 //     that was started since. What a command has attached stays attached, named in the file or not.
 //   - What a command has detached stays so until the next Apply, and so does an instance that was removed: who does
@@ -61,6 +62,7 @@ type Plane struct {
 	rules   aged[ruleIndex]
 	sources aged[int]
 	peers   aged[[]lockout.Peer]
+	fleet   fleetRules // used while changing is held
 }
 
 // applied is what the last Apply did, and what has become of it.

@@ -9,10 +9,14 @@ import (
 
 	"github.com/headgate/headgate/maps/wire"
 	"github.com/headgate/headgate/userspace/agent"
+	"github.com/headgate/headgate/userspace/fleet"
 	"github.com/headgate/headgate/userspace/rate"
 )
 
-var _ agent.Kernel = (*Plane)(nil)
+var (
+	_ agent.Kernel = (*Plane)(nil)
+	_ fleet.Kernel = (*Plane)(nil)
+)
 
 func TestScaled(t *testing.T) {
 	limit := func(packets, bandwidth string, burst, bandwidthBurst uint64) wire.Limit {

@@ -20,7 +20,7 @@ type ruleIndex struct {
 
 type ruleKind struct {
 	action rulemap.Action
-	origin rulemap.Origin
+	origin string
 }
 
 func (p *Plane) index(i *loader.Instance) (ruleIndex, error) {
@@ -30,7 +30,7 @@ func (p *Plane) index(i *loader.Instance) (ruleIndex, error) {
 			if err != nil {
 				return index, err
 			}
-			index.counts[ruleKind{r.Action, r.Origin}]++
+			index.counts[ruleKind{r.Action, r.Origin.String()}]++
 			if r.Action == rulemap.Allow {
 				index.allowed = append(index.allowed, r)
 			}
@@ -112,7 +112,7 @@ func (x ruleIndex) all() []metrics.Rules {
 	for _, action := range rulemap.Actions() {
 		for _, origin := range rulemap.Origins() {
 			all = append(all, metrics.Rules{
-				Action: action.String(), Origin: origin.String(), Count: x.counts[ruleKind{action, origin}],
+				Action: action.String(), Origin: origin.String(), Count: x.counts[ruleKind{action, origin.String()}],
 			})
 		}
 	}

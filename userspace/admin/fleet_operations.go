@@ -1,0 +1,52 @@
+package admin
+
+import (
+	"net/http"
+	"net/netip"
+)
+
+// mostFleetBody bounds the body of rules for a fleet, in bytes: a list of some ten thousand prefixes.
+const mostFleetBody = 1 << 20
+
+func fleetOperations() []operation {
+	prefixes := []parameter{{name: "prefix", doc: "an address or prefix; again for each", repeated: true, required: true}}
+	refused := kernelFailures(http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
+	return []operation{
+		reads(operation{
+			method: http.MethodGet, path: "/v1/fleet", id: "fleet", failures: kernelFailures(),
+			summary: "The machines that share a Redis, how Redis is, and which limits hold",
+			details: "Where Redis does not answer it is what was last seen.",
+		}, func(a Agent, _ *http.Request) (Fleet, error) { return a.Fleet() }),
+		takes(operation{
+			method: http.MethodPut, path: "/v1/fleet/rules", id: "setFleetRules", failures: refused, mostBody: mostFleetBody,
+			summary: "Allow, block or limit prefixes in the kernels of all machines",
+			details: "All of them are published, or none. Their origin is fleet. Where Redis does not answer nothing is published and nothing is in force.",
+		}, setFleetRules),
+		reads(operation{
+			method: http.MethodDelete, path: "/v1/fleet/rules", id: "unsetFleetRules",
+			summary: "Take back the rules of the fleet for some prefixes, whoever made them", query: prefixes, failures: refused,
+		}, unsetFleetRules),
+	}
+}
+
+func setFleetRules(a Agent, _ *http.Request, s FleetSetting) (Done, error) {
+	rules, err := s.rules()
+	if err != nil {
+		return Done{}, err
+	}
+	prefixes := make([]netip.Prefix, len(rules))
+	for n, r := range rules {
+		prefixes[n] = r.Prefix
+	}
+	return Done{Action: s.Action, Prefixes: prefixes, Changed: len(rules)}, a.SetFleet(rules)
+}
+
+func unsetFleetRules(a Agent, r *http.Request) (Done, error) {
+	prefixes, err := prefixesOf(r)
+	if err != nil {
+		return Done{}, err
+	}
+	removed, err := a.UnsetFleet(prefixes)
+	note(r, "removed", len(removed))
+	return Done{Action: "unset", Prefixes: removed, Changed: len(removed)}, err
+}
