@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/userspace/adaptive"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/fleet"
 	"github.com/headgate/headgate/userspace/gateway"
 	"github.com/headgate/headgate/userspace/logging"
 	"github.com/headgate/headgate/userspace/metrics"
@@ -56,6 +57,7 @@ type Agent struct {
 	metrics    *metrics.Metrics
 	controller atomic.Pointer[adaptive.Controller] // nil unless the rates are adapted
 	refusals   sampler
+	fleet      atomic.Pointer[fleet.Fleet] // nil without a redis section
 	nginx      nginxlog.Counters // of all logs
 	local      local
 	blind      seldom.Event // the kernel could not be asked for its interfaces

@@ -18,12 +18,13 @@ const tracePatience = 5 * time.Second
 // change is a configuration on its way into force: what was prepared for it, and how to undo that.
 type change struct {
 	*read
-	fronts []*front
-	proxy  *gateway.Proxy
-	tracer *tracing.Provider
-	rules  *nextRules
-	scale  float64 // of the kernel's default limit
-	undo   []func()
+	fronts  []*front
+	proxy   *gateway.Proxy
+	tracer  *tracing.Provider
+	sharing *sharing // nil for none
+	rules   *nextRules
+	scale   float64 // of the kernel's default limit
+	undo    []func()
 }
 
 // apply brings a file into force, or changes nothing and returns an error.
@@ -65,6 +66,9 @@ func (a *Agent) prepare(c *change) error {
 			return err
 		}
 	}
+	if err := a.prepareSharing(c); err != nil {
+		return err
+	}
 	if err := a.prepareRules(c); err != nil {
 		return err
 	}
@@ -96,7 +100,7 @@ func (a *Agent) openKernel() error {
 func (a *Agent) prepareRules(c *change) (err error) {
 	var http float64
 	http, c.scale = factors(c.file.Adaptive, a.factor(c.file))
-	if c.rules, err = a.state.rules.prepare(c.file.HTTP, http); err == nil {
+	if c.rules, err = a.state.rules.prepare(c.file.HTTP, a.machines(c.sharing), http); err == nil {
 		c.undo = append(c.undo, c.rules.Drop)
 	}
 	return err
@@ -161,6 +165,7 @@ func (a *Agent) settle(c *change) {
 	a.settleProxy(c)
 	a.settleTracer(c.tracer)
 	a.settleAdaptive(c)
+	a.settleSharing(c)
 	a.settleHandDown(c.file)
 	a.settleVerifier(c.file)
 	a.settleKernel(before, c.file)

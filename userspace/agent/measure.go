@@ -24,6 +24,8 @@ func (a *Agent) newMetrics() *metrics.Metrics {
 		Listeners:  a.listenerMetrics,
 		Config:     a.configMetrics,
 		LostEvents: a.bus.Lost,
+		Store:      a.storeMetrics,
+		Fleet:      a.fleetMetrics,
 		Log:        a.log,
 	})
 }
@@ -138,4 +140,34 @@ func (a *Agent) listenerMetrics() []metrics.Listener {
 		}
 	}
 	return all
+}
+
+// storeMetrics returns nil without a redis section.
+func (a *Agent) storeMetrics() *metrics.Store {
+	a.mu.RLock()
+	s := a.state.sharing
+	a.mu.RUnlock()
+	if s == nil {
+		return nil
+	}
+	c := s.conn.State()
+	m := &metrics.Store{
+		Health: string(c.Health), RoundTrip: c.RoundTrip, InFlight: c.InFlight, Calls: c.Calls, RoundTrips: c.RoundTrips,
+		Timeouts: c.Timeouts, Errors: c.Errors, Busy: c.Busy, LeftAlone: c.LeftAlone, Opened: c.Opened, Probes: c.Probes,
+	}
+	return m
+}
+
+// fleetMetrics returns nil without a redis section. It asks nobody.
+func (a *Agent) fleetMetrics() *metrics.Fleet {
+	f := a.fleet.Load()
+	if f == nil {
+		return nil
+	}
+	s := f.Known()
+	m := &metrics.Fleet{
+		Members: f.Members(), Seen: s.Seen, Rules: s.Rules, Spared: s.Spared,
+		Published: s.Published, Withheld: s.Withheld, Received: s.Received,
+	}
+	return m
 }

@@ -31,7 +31,7 @@ func (a *Agent) settleHandDown(file *config.File) {
 	case s.hand == nil:
 		s.hand = handdown.New(handdown.Options{
 			Config: *c, Kernel: s.kernel, TrustedProxies: trusted(file),
-			Local: a.local.is, Near: a.local.near, Log: a.log, Publish: a.bus.Publish,
+			Local: a.local.is, Near: a.local.near, Log: a.log, Publish: a.bus.Publish, Share: a.share,
 		})
 		s.handing.begin(s.ctx, a.do, s.hand.Run)
 	default:

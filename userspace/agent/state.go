@@ -31,6 +31,8 @@ type state struct {
 	nginxLogs []nginxLog
 	adaptive  *adaptive.Controller
 	tracer    *tracing.Provider
+	sharing   *sharing // nil without a redis section
+	member    membership
 
 	proxy    *gateway.Proxy
 	handlers map[role]*handler
@@ -44,6 +46,7 @@ type state struct {
 	verifying loop
 	checking  loop
 	logs      loop // nginx's
+	belonging loop // to the fleet
 
 	adaptedAt time.Time
 	unscaled  bool // the factor is not in force everywhere; guarded by Agent.changing

@@ -59,6 +59,18 @@ func (r *rules) scale(factor float64) error {
 	return nil
 }
 
+// resize has the limits go by another number of machines.
+func (r *rules) resize(f ruleset.Fleet) error {
+	if f == r.fleet {
+		return nil
+	}
+	if err := r.live.Replace(of(r.configured, r.changes(), r.factor), f, r.clock()); err != nil {
+		return err
+	}
+	r.fleet = f
+	return nil
+}
+
 // set changes one zone.
 func (r *rules) set(z config.Zone) error {
 	changed := zonesByName{}
@@ -74,23 +86,24 @@ func (r *rules) set(z config.Zone) error {
 // nextRules are what a file says, ready to be put in force.
 type nextRules struct {
 	*ruleset.Next
+	fleet      ruleset.Fleet
 	configured config.HTTP
 	factor     float64
 }
 
 // prepare makes what a file says. It is to be committed or dropped.
-func (r *rules) prepare(h config.HTTP, factor float64) (*nextRules, error) {
-	next, err := r.live.Prepare(of(h, nil, factor), r.fleet)
+func (r *rules) prepare(h config.HTTP, f ruleset.Fleet, factor float64) (*nextRules, error) {
+	next, err := r.live.Prepare(of(h, nil, factor), f)
 	if err != nil {
 		return nil, err
 	}
-	return &nextRules{next, h, factor}, nil
+	return &nextRules{next, f, h, factor}, nil
 }
 
 // commit puts what a file says in force: changes that were made live are forgotten.
 func (r *rules) commit(n *nextRules) {
 	n.Commit(r.clock())
-	r.configured, r.factor = n.configured, n.factor
+	r.configured, r.fleet, r.factor = n.configured, n.fleet, n.factor
 	r.changed.Store(nil)
 }
 
