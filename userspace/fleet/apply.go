@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 
@@ -29,7 +30,7 @@ func (a *follower) apply() error {
 	}
 	refused, err := a.enforce(admitted(winners, verdicts), now, again)
 	for r, reason := range refused {
-		verdicts[r] = reason
+		verdicts[r], a.answers[r] = reason, reason
 	}
 	a.tellSpared(verdicts)
 	a.verdicts = verdicts
@@ -44,29 +45,29 @@ func (a *follower) apply() error {
 	return nil
 }
 
-// judge returns why rules must not be in force here: empty for those that may. What was decided before is so until it is
-// asked again.
+// judge returns why rules must not be in force here: empty for those that may. What protects a prefix is as it was until it
+// is asked again.
 func (a *follower) judge(winners map[netip.Prefix]*record, again bool) (map[*record]string, error) {
 	verdicts := make(map[*record]string, len(winners))
 	if !a.follows() {
 		return verdicts, nil
 	}
-	allowed := newAllowed(winners)
+	allowed, answers := newAllowed(winners), make(map[*record]string, len(winners))
 	for _, r := range winners {
 		if r.rule.Action == config.Allow {
 			continue
 		}
-		reason := allowed.reason(r.prefix)
-		if old, asked := a.verdicts[r]; reason == "" && asked && !again {
-			reason = old
-		} else if reason == "" {
+		reason, known := a.answers[r]
+		if !known || again {
 			var err error
 			if reason, err = a.protection(r.prefix); err != nil {
 				return nil, err
 			}
 		}
-		verdicts[r] = reason
+		answers[r] = reason
+		verdicts[r] = cmp.Or(reason, allowed.reason(r.prefix))
 	}
+	a.answers = answers
 	return verdicts, nil
 }
 

@@ -46,8 +46,9 @@ func TestShare(t *testing.T) {
 	}
 	t.Logf("in all kernels after %v", time.Since(begun))
 	for _, m := range []*machine{b, c} {
+		await(t, "it is told of", func() bool { return len(m.told(event.FleetRule)) == 1 })
 		e := m.told(event.FleetRule)
-		if len(e) != 1 || e[0].Source.String() != "192.0.2.1/32" || e[0].Name != "a" || e[0].Rule != "block" {
+		if e[0].Source.String() != "192.0.2.1/32" || e[0].Name != "a" || e[0].Rule != "block" {
 			t.Errorf("events: %+v", e)
 		}
 		if left := m.kernel.left("192.0.2.1/32"); left > time.Hour+time.Second || left < 59*time.Minute {
@@ -113,7 +114,8 @@ func TestClasses(t *testing.T) {
 	a.Share([]Rule{block(p, time.Hour)})
 	b.kernel.awaitRules(t, "block "+p)
 	b.Share([]Rule{block(p, time.Minute)}) // shortens nothing
-	b.set(allow(p, time.Hour))             // and is published by now
+	await(t, "it is published", func() bool { return b.conn.(*realConn).called(b.scripts.publish) == 1 })
+	b.set(allow(p, time.Hour))
 	a.kernel.awaitRules(t, "allow "+p)
 	if got := field(s.Do("HGET", "test:{fleet}:rules", "h "+p), "by"); got != "a" {
 		t.Errorf("the longer hand-down was of a, and is of %q", got)
@@ -155,10 +157,10 @@ func TestStorm(t *testing.T) {
 	}
 	t.Logf("%d rules in 3 kernels after %v", 3*each, time.Since(begun))
 	for _, m := range []*machine{a, b, c} {
-		st := m.Status(t.Context())
-		if st.Published != each || st.Received != 2*each || st.Withheld != 0 || st.Rules != 3*each || st.Spared != 0 {
-			t.Errorf("status: %+v", st)
-		}
+		await(t, "it says so", func() bool {
+			st := m.Status(t.Context())
+			return st.Published == each && st.Received == 2*each && st.Withheld == 0 && st.Rules == 3*each && st.Spared == 0
+		})
 		m.kernel.change(func() {
 			if m.kernel.calls > 2*each {
 				t.Errorf("the kernel was asked %d times", m.kernel.calls)

@@ -45,8 +45,9 @@ type follower struct {
 	known    bool // the rules were read once: only then there is something to tell the kernel
 	dirty    bool // there is something that it was not told
 	askAt    time.Time
-	hiddenAt time.Time // when a rule comes into force as another ends; zero for never
-	verdicts map[*record]string
+	hiddenAt time.Time          // when a rule comes into force as another ends; zero for never
+	answers  map[*record]string // what protects a prefix, empty for nothing; or why the kernel refuses a rule
+	verdicts map[*record]string // why it is not in force
 	inForce  map[netip.Prefix]*record
 }
 

@@ -27,7 +27,8 @@ type fakeKernel struct {
 	rules     []Rule
 	at        time.Time // when they were set
 	calls     int
-	err       error                       // of all calls
+	err       error                       // of SetFleet
+	askErr    error                       // of Protected
 	refuses   func(Rule) bool             // a list with such a rule
 	protected func(p netip.Prefix) string // nil for nothing
 	asked     map[netip.Prefix]int        // what protects it
@@ -61,8 +62,8 @@ func (k *fakeKernel) Protected(p netip.Prefix) (string, error) {
 		k.asked = map[netip.Prefix]int{}
 	}
 	k.asked[p]++
-	if k.protected == nil || k.err != nil {
-		return "", k.err
+	if k.protected == nil || k.askErr != nil {
+		return "", k.askErr
 	}
 	return k.protected(p), nil
 }

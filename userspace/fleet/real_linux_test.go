@@ -52,8 +52,8 @@ func (c *realConn) DoPatiently(ctx context.Context, call redisconn.Call, timeout
 	defer cancel()
 	c.mu.Lock()
 	script := c.scripts[call.Script]
-	c.calls[call.Script]++
 	c.mu.Unlock()
+	defer c.count(call.Script)
 	args := make([]any, len(call.Args))
 	for i, a := range call.Args {
 		args[i] = a
@@ -88,7 +88,13 @@ func (c *realConn) State() redisconn.State {
 	return redisconn.State{Health: redisconn.Up, RoundTrip: time.Millisecond}
 }
 
-// called returns how often a script was run.
+func (c *realConn) count(s *redisconn.Script) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[s]++
+}
+
+// called returns how often a script has run.
 func (c *realConn) called(s *redisconn.Script) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,7 +5,7 @@ if ARGV[2] ~= epoch or from > version then
   from = 0 -- what the member knows is not of this set
 end
 local out = {text(now), epoch, text(version), text(from)}
-local found = redis.call('ZRANGEBYSCORE', changes, '(' .. text(from), '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+local found = redis.call('ZRANGEBYSCORE', changes, '(' .. text(from), text(version), 'WITHSCORES', 'LIMIT', 0, ARGV[4])
 for i = 1, #found, 2 do
   out[#out + 1] = text(tonumber(found[i + 1]))
   out[#out + 1] = found[i]

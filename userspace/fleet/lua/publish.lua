@@ -19,8 +19,11 @@ end
 
 local function stored(slot)
   local kind, at, ms = string.match(redis.call('HGET', rules, slot) or '', '^([rt]) (%d+) (%d+) ')
+  if not kind or #at > 14 or #ms > 14 then -- nothing that was written here
+    kind, at = nil, 0
+  end
   return {
-    at = tonumber(at or 0), stop = kind and stop(tonumber(ms)) or 0, rule = kind == 'r', gone = kind == 't',
+    at = tonumber(at), stop = kind and stop(tonumber(ms)) or 0, rule = kind == 'r', gone = kind == 't',
   }
 end
 
