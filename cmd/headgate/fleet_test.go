@@ -15,6 +15,18 @@ import (
 	"github.com/headgate/headgate/userspace/admin"
 )
 
+// newFleetConsole is a console in an SSH session from an address, whose commands ask a, and of which no instance is found.
+func newFleetConsole(t *testing.T, a *agentfake.Agent, peer string) *console {
+	t.Helper()
+	c := newConsole()
+	all := map[string]string{"HEADGATE_SOCKET": startAgent(t, a), "HEADGATE_PIN": filepath.Join(t.TempDir(), "none")}
+	if peer != "" {
+		all["SSH_CONNECTION"] = peer + " 50000 192.0.2.1 22"
+	}
+	c.getenv = environment(all)
+	return c
+}
+
 // Verbs with --fleet ask the agent, which publishes, and touch nothing by themselves; twice does what once does.
 func TestFleetVerbs(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list")
@@ -50,7 +62,7 @@ func TestFleetVerbs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		a := &agentfake.Agent{}
-		c := newAgentConsole(t, a)
+		c := newFleetConsole(t, a, "")
 		if code := c.run(t, strings.Fields(tt.args)...); code != exitDone || !strings.HasPrefix(c.out.String(), tt.out) || c.err.Len() > 0 {
 			t.Errorf("%s: exit %d, %q, %q; want %q", tt.args, code, c.out.String(), c.err.String(), tt.out)
 		}
@@ -86,7 +98,7 @@ func TestFleetRefusals(t *testing.T) {
 			"nothing was published: 203.0.113.7/32 is protected here: an allow rule for 203.0.113.0/24 (config)",
 		},
 	} {
-		c := newAgentConsole(t, tt.agent)
+		c := newFleetConsole(t, tt.agent, "")
 		if code := c.run(t, strings.Fields(tt.args)...); code != exitFailed || c.err.String() != "headgate: "+tt.want+"\n" || c.out.Len() > 0 {
 			t.Errorf("%s: exit %d, %q, %q; want %q", tt.args, code, c.out.String(), c.err.String(), tt.want)
 		}
@@ -112,7 +124,7 @@ func TestFleetUsage(t *testing.T) {
 		"unset default --fleet":                  "the default limit is each machine's own",
 	} {
 		a := &agentfake.Agent{}
-		c := newAgentConsole(t, a)
+		c := newFleetConsole(t, a, "")
 		if code := c.run(t, strings.Fields(args)...); code != exitUsage || !strings.Contains(c.err.String(), want) || len(a.Calls()) > 0 {
 			t.Errorf("%s: exit %d, %q, %s; want %q", args, code, c.err.String(), a.Calls(), want)
 		}
@@ -131,9 +143,7 @@ func TestFleetLockout(t *testing.T) {
 		"allow 203.0.113.9 --fleet":                   1,
 	} {
 		a := &agentfake.Agent{}
-		c := newAgentConsole(t, a)
-		socket := c.getenv("HEADGATE_SOCKET")
-		c.getenv = environment(map[string]string{"HEADGATE_SOCKET": socket, "SSH_CONNECTION": "203.0.113.9 50000 192.0.2.1 22", "HEADGATE_PIN": filepath.Join(t.TempDir(), "none")})
+		c := newFleetConsole(t, a, "203.0.113.9")
 		code := c.run(t, strings.Fields(args)...)
 		if len(a.Calls()) != called || (code == exitDone) != (called > 0) {
 			t.Errorf("%s: exit %d, %q, %s", args, code, c.err.String(), a.Calls())
