@@ -210,6 +210,7 @@ func TestAgentUsage(t *testing.T) {
 func TestNoAgent(t *testing.T) {
 	for _, args := range []string{
 		"agent", "zones", "zone set a --rate 1r/s", "keys a", "peek a b", "reset a b", "offenders", "report ::1", "reload", "drain", "events --kind refused",
+		"fleet", "block ::1 --fleet", "allow ::1 --fleet", "set ::1 --fleet --rate 1kpps", "unset ::1 --fleet",
 	} {
 		c := newConsole()
 		socket := filepath.Join(t.TempDir(), "none")

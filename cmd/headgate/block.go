@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/wire"
 )
 
 // shown is how many prefixes a verb names in words; JSON has them all.
@@ -23,6 +24,7 @@ type ruleFlags struct {
 	file  string
 	lasts time.Duration
 	force bool
+	fleet fleetFlags
 }
 
 func newBlockCmd(e *env, g *global) *cobra.Command {
@@ -32,10 +34,15 @@ func newBlockCmd(e *env, g *global) *cobra.Command {
 	cmd.Long = `Drop every packet from these addresses and prefixes, from the next one on.
 
 The longest prefix with a rule decides, and at one prefix allow goes before block before limit.
-A rule with --for ends by itself, in the kernel. A list with a wrong line changes nothing.`
+A rule with --for ends by itself, in the kernel. A list with a wrong line changes nothing.
+
+With --fleet the agent publishes it to all machines that share its Redis, all of it or nothing. A machine that is away learns it when it
+comes back. What protects an address on a machine, as an allow rule or who administers it, keeps the rule
+from being in force there.`
 	cmd.Example = `  headgate block 203.0.113.7
   headgate block 198.51.100.0/24 2001:db8::/32 --for 10m
-  headgate block --file blocklist.txt`
+  headgate block --file blocklist.txt
+  headgate block 203.0.113.7 --fleet --for 1h`
 	return cmd
 }
 
@@ -47,9 +54,11 @@ func newAllowCmd(e *env, g *global) *cobra.Command {
 
 The longest prefix with a rule decides, and at one prefix allow goes before block before limit. What
 the agent has handed down inside an allowed prefix is lifted; other rules inside it stay.
-A rule with --for ends by itself, in the kernel.`
+A rule with --for ends by itself, in the kernel. With --fleet it holds on all machines that share the
+agent's Redis.`
 	cmd.Example = `  headgate allow 192.0.2.10
-  headgate allow 10.0.0.0/8 --for 1h`
+  headgate allow 10.0.0.0/8 --for 1h
+  headgate allow 192.0.2.10 --fleet`
 	return cmd
 }
 
@@ -65,6 +74,7 @@ func newRuleCmd(e *env, g *global, action rulemap.Action) *cobra.Command {
 	flags.DurationVar(&f.lasts, "for", 0, "end after this time, as 30s, 10m or 12h (default never)")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session, or a default gateway")
 	placeholders(cmd, map[string]string{"file": "FILE", "for": "TIME"})
+	f.fleet.register(cmd, e)
 	return cmd
 }
 
@@ -75,9 +85,15 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 	if err := checkLasts(cmd, f.lasts); err != nil {
 		return err
 	}
+	if err := f.fleet.check(cmd); err != nil {
+		return err
+	}
 	prefixes, err := e.prefixArgs(args, f.file)
 	if err != nil {
 		return err
+	}
+	if f.fleet.on {
+		return e.addFleetRules(cmd, g, f, action, prefixes)
 	}
 	rules := make([]rulemap.Rule, len(prefixes))
 	for n, p := range prefixes {
@@ -102,6 +118,17 @@ func (e *env) addRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulem
 		}
 		return e.printSet(g, action, prefixes, set, ending(f.lasts))
 	})
+}
+
+// addFleetRules publishes rules for all machines.
+func (e *env) addFleetRules(cmd *cobra.Command, g *global, f *ruleFlags, action rulemap.Action, prefixes []netip.Prefix) error {
+	setting, rules := fleetSetting(action, wire.Limit{}, f.lasts, prefixes)
+	if len(prefixes) > 0 {
+		if err := f.fleet.set(cmd, e, g, f.force, setting, rules); err != nil {
+			return err
+		}
+	}
+	return e.print(g, doneWith(action.String(), prefixes, onAll+ending(f.lasts)))
 }
 
 // printSet says what became of the rules for prefixes.

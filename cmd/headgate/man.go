@@ -83,6 +83,7 @@ func related(name string) (others []string) {
 	for _, group := range [][]string{
 		{"headgate-check(8)", "headgate-explain(8)", "headgate-replay(8)", "headgate.yaml(5)"},
 		{"headgate-run(8)", "headgate-agent(8)", "headgate-reload(8)", "headgate-drain(8)", "headgate.yaml(5)"},
+		{"headgate-fleet(8)", "headgate-block(8)", "headgate-allow(8)", "headgate-set(8)", "headgate-unset(8)"},
 		{"headgate(8)", "headgate.yaml(5)"},
 	} {
 		if i := slices.Index(group, name+"(8)"); i >= 0 {

@@ -27,7 +27,7 @@ block or limit for a prefix; the longest prefix decides. A policy limits some pa
 the default limit.
 
 headgate run starts an agent, which limits HTTP requests and hands offenders down to the kernel. agent,
-zones, keys and offenders show what it does; zone set, report, reload and drain change it.
+zones, keys, offenders and fleet show what it does; zone set, report, reload and drain change it.
 
 Programs limit HTTP requests by the http section of a configuration file. check says whether such a
 file is right and what it does, explain what it makes of a request, and replay what it would have
@@ -71,7 +71,7 @@ session is refused.`,
 		newStatusCmd(e, g), newStatsCmd(e, g), newTopCmd(e, g), newEventsCmd(e, g),
 		newAgentCmd(e, g), newReloadCmd(e, g), newDrainCmd(e, g),
 		newZonesCmd(e, g), newZoneCmd(e, g), newKeysCmd(e, g), newPeekCmd(e, g), newResetCmd(e, g),
-		newOffendersCmd(e, g), newReportCmd(e, g),
+		newOffendersCmd(e, g), newReportCmd(e, g), newFleetCmd(e, g),
 		newRunCmd(e, g), newExplainCmd(e, g), newCheckCmd(e, g), newReplayCmd(e, g), newDemoCmd(e, g), newVersionCmd(e, g),
 		newTryWatchCmd(e, g), newDemoPartCmd(e), newManCmd(),
 	)

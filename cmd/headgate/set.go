@@ -14,12 +14,14 @@ import (
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
 	"github.com/headgate/headgate/maps/rulemap"
+	"github.com/headgate/headgate/maps/wire"
 )
 
 type setFlags struct {
 	defaultFlags
 	policy string
 	lasts  time.Duration
+	fleet  fleetFlags
 }
 
 // defaultFlags say how the default policy is changed. What is not given stays as it is.
@@ -38,11 +40,15 @@ func newSetCmd(e *env, g *global) *cobra.Command {
 one of --policy), each source with a bucket of its own; or change the default limit. What no flag
 names stays as it is, but a new rate without a burst brings its default burst, and without --for the
 limit of a prefix has no end. It takes effect at the next packet, and what a source owed is cut to
-the new burst.`,
+the new burst.
+
+With --fleet the limit of a prefix holds on all machines that share the agent's Redis, on each for what it
+sees. It is the whole limit then, in the place of each machine's default one.`,
 		Example: `  headgate set default --rate 10kpps --burst 20k
   headgate set 203.0.113.0/24 --rate 100pps --for 10m
   headgate set 2001:db8::/32 --bandwidth 10Mbit/s
   headgate set default --bandwidth off
+  headgate set 203.0.113.0/24 --rate 100pps --fleet
   headgate unset default`,
 		Args:              exactlyOne("prefix, or default"),
 		ValidArgsFunction: first(e.completeRules(g, policymap.Default)),
@@ -51,6 +57,9 @@ the new burst.`,
 				return err
 			}
 			if err := f.limit.check(); err != nil {
+				return err
+			}
+			if err := f.fleet.check(cmd); err != nil {
 				return err
 			}
 			if err := f.overflow.check(); err != nil {
@@ -69,12 +78,13 @@ the new burst.`,
 	flags.DurationVar(&f.lasts, "for", 0, "end after this time, as 30s, 10m or 12h (default never)")
 	flags.BoolVar(&f.force, "force", false, "also where it could cut off this SSH session")
 	placeholders(cmd, map[string]string{"policy": "NAME", "for": "TIME"})
+	f.fleet.register(cmd, e)
 	completeFlag(cmd, "policy", e.completePolicies(g))
 	return cmd
 }
 
 func (e *env) setDefault(cmd *cobra.Command, g *global, f *setFlags) error {
-	for _, flag := range []string{"for", "policy"} {
+	for _, flag := range []string{"for", "policy", "fleet"} {
 		if cmd.Flags().Changed(flag) {
 			return usagef("the default limit takes no --%s; that is for the limit of a prefix", flag)
 		}
@@ -144,6 +154,9 @@ func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) 
 	if err != nil {
 		return err
 	}
+	if f.fleet.on {
+		return e.setFleetPrefix(cmd, g, f, prefixes)
+	}
 	prefix := prefixes[0]
 	return e.changing(g, func(i *loader.Instance) error {
 		rule, err := f.rule(i, prefix)
@@ -166,6 +179,26 @@ func (e *env) setPrefix(cmd *cobra.Command, g *global, f *setFlags, arg string) 
 		done.Policy = f.policy
 		return e.print(g, done)
 	})
+}
+
+// setFleetPrefix publishes a limit for all machines.
+func (e *env) setFleetPrefix(cmd *cobra.Command, g *global, f *setFlags, prefixes []netip.Prefix) error {
+	if cmd.Flags().Changed("policy") {
+		return usagef("a limit of the fleet is of the default policy, as machines have policies of their own; leave out --policy")
+	}
+	limit, err := f.limit.apply(wire.Limit{})
+	if err != nil {
+		return err
+	}
+	if limit.IsZero() {
+		return usagef("a limit of the fleet needs a rate or a bandwidth; `headgate unset %s --fleet` takes one back", prefixes[0])
+	}
+	e.noticeSmallBurst(limit)
+	setting, rules := fleetSetting(rulemap.Limit, limit, f.lasts, prefixes)
+	if err := f.fleet.set(cmd, e, g, f.force, setting, rules); err != nil {
+		return err
+	}
+	return e.print(g, doneWith("limit", prefixes, fmt.Sprintf(" to %s%s%s", limit, onAll, ending(f.lasts))))
 }
 
 // inPolicy says whose limit the rule takes the place of, where that is not the default one.

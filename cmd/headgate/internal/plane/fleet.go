@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
@@ -174,9 +175,10 @@ func (p *Plane) exchange(i *loader.Instance, held, wanted map[ruleKey]rulemap.Ru
 	for _, r := range left {
 		delete(held, ruleKey{r.Prefix, r.Action})
 	}
+	made := slices.DeleteFunc(dropping(fresh), func(r rulemap.Rule) bool { _, in := held[ruleKey{r.Prefix, r.Action}]; return !in })
 	p.noticeLifted(rulemap.Done{Lifted: lifted})
 	p.forgetAllowed(old, fresh)
-	if err := disprove(i, dropping(fresh), config); err != nil {
+	if err := disprove(i, made, config); err != nil {
 		p.log.Warn("sources that the fleet drops stay verified until their time is over", "error", err) // the rules are in force
 	}
 	return nil

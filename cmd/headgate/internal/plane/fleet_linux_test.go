@@ -43,12 +43,21 @@ func TestSetFleet(t *testing.T) {
 	shorter.For = time.Minute
 	l.must(l.plane.SetFleet([]fleet.Rule{
 		elsewhere("203.0.113.7/32"), person(config.Allow, "198.51.100.20/32", 0), person(config.Block, "198.51.100.0/24", 0), limit, given, shorter,
+		person(config.Block, "203.0.113.77/32", time.Hour),
 	}))
 	l.wantRules("limit 192.0.2.99/32 config", "block 198.51.100.0/24 config", "allow 198.51.100.20/32 fleet",
-		"block 203.0.113.7/32 fleet", "limit 203.0.113.8/32 fleet", "block 203.0.113.9/32 handdown")
+		"block 203.0.113.7/32 fleet", "limit 203.0.113.8/32 fleet", "block 203.0.113.9/32 handdown", "block 203.0.113.77/32 fleet")
 	l.wantPassed("203.0.113.7", 80, 20, 0)
 	l.wantPassed("203.0.113.8", 80, 20, 2)
 	l.wantPassed(modest, 80, 20, 20)
+	k, err := l.plane.Snapshot()
+	l.must(err)
+	for _, r := range k.Rules { // of both kinds together
+		want := map[string]int{"allow": 1, "block": 2, "limit": 1}[r.Action]
+		if r.Origin == "fleet" && r.Count != want {
+			t.Errorf("%d rules of the fleet say %s, want %d", r.Count, r.Action, want)
+		}
+	}
 
 	l.must(l.plane.SetFleet([]fleet.Rule{elsewhere("203.0.113.10/32"), limit}))
 	l.wantRules("limit 192.0.2.99/32 config", "block 198.51.100.0/24 config", "limit 203.0.113.8/32 fleet",
@@ -193,11 +202,16 @@ func TestSetFleetWithoutRoom(t *testing.T) {
 // Who is dropped by the fleet proves anew who he is, and who is allowed need not.
 func TestFleetsOffendersAreUnverified(t *testing.T) {
 	l := newLab(t)
-	l.apply()
-	l.must(l.plane.Verify([]netip.Addr{netip.MustParseAddr(flooder), netip.MustParseAddr(modest)}, time.Hour))
-	l.must(l.plane.SetFleet([]fleet.Rule{elsewhere(flooder + "/32"), person(config.Allow, modest+"/32", 0)}))
-	if l.verified(flooder) || !l.verified(modest) {
-		t.Errorf("verified: %s %t, %s %t", flooder, l.verified(flooder), modest, l.verified(modest))
+	const limitedHere = "192.0.2.99"
+	l.apply(rules(limited(limitedHere+"/32", "", 7)))
+	l.must(l.plane.Verify([]netip.Addr{netip.MustParseAddr(flooder), netip.MustParseAddr(modest), netip.MustParseAddr(limitedHere)}, time.Hour))
+	limit := person(config.Limit, limitedHere+"/32", 0)
+	limit.Limit = limitTo(2)
+	l.must(l.plane.SetFleet([]fleet.Rule{elsewhere(flooder + "/32"), person(config.Allow, modest+"/32", 0), limit}))
+	for source, want := range map[string]bool{flooder: false, modest: true, limitedHere: true} {
+		if got := l.verified(source); got != want {
+			t.Errorf("%s is verified: %t", source, got)
+		}
 	}
 }
 
