@@ -3,10 +3,12 @@
 package shared
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/limit"
+	"github.com/headgate/headgate/userspace/shared/bounds"
 )
 
 // Limit is what a key may do on all machines together.
@@ -17,6 +19,25 @@ type Limit struct {
 	Per   time.Duration
 	// Burst and Delay are those of config.Use, for Leaky.
 	Burst, Delay uint64
+}
+
+// Check returns an error, which says what to use, if machines cannot share the limit exactly.
+func (l Limit) Check() error {
+	switch l.Algorithm {
+	case config.Leaky:
+		if l.Delay > l.Burst {
+			return fmt.Errorf("delay %d: more than the burst; use at most %d", l.Delay, l.Burst)
+		}
+		return bounds.Leaky(l.Count, l.Per, l.Burst)
+	case config.Window:
+		return bounds.Window(l.Count, l.Per)
+	case config.Sliding:
+		return bounds.Sliding(l.Count, l.Per)
+	case config.Concurrent:
+		return bounds.Concurrent(l.Count)
+	default:
+		return fmt.Errorf("algorithm %s: machines cannot share it; use leaky, window, sliding or concurrent", l.Algorithm)
+	}
 }
 
 // Charge is one of the limits of a request.

@@ -1,0 +1,181 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/userspace/redisconn"
+	"github.com/headgate/headgate/userspace/shared"
+)
+
+// atOnce is how many places are renewed by one script: so it does not hold up Redis.
+const atOnce = 200
+
+// lease is places that this machine occupies.
+type lease struct {
+	tag, key, name string
+	n              uint64
+	// renewing says that a renewal is under way. One that came after the release would occupy the places again.
+	renewing bool
+	ended    bool
+}
+
+// leases are all that this machine has, by Charge.Lease.
+type leases struct {
+	process string // in all names, so that they are different from those of other processes
+	last    atomic.Uint64
+
+	mu  sync.Mutex
+	all map[string]*lease
+}
+
+func newLeases() leases {
+	var b [9]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return leases{process: base64.RawURLEncoding.EncodeToString(b[:]), all: map[string]*lease{}}
+}
+
+// name returns a name for what a may occupy, empty if that is nothing.
+func (l *leases) name(a *ask) string {
+	for i := range a.each {
+		if a.each[i].terms.kind == concurrent {
+			return l.process + "." + strconv.FormatUint(l.last.Add(1), 36)
+		}
+	}
+	return ""
+}
+
+// begin notes what a occupies.
+func (l *leases) begin(tag string, a *ask, charges []shared.Charge, name string) {
+	if name == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range a.each {
+		if one := &a.each[i]; charges[i].Lease != "" {
+			l.all[charges[i].Lease] = &lease{tag: tag, key: string(a.text[one.name:one.end]), name: name, n: one.n}
+		}
+	}
+}
+
+func (l *leases) count() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return uint64(len(l.all))
+}
+
+// end returns those of the leases that begin noted, once, that can be released now. The others are when their renewal is through.
+func (l *leases) end(charges []shared.Charge) (released []*lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range charges {
+		this, ok := l.all[charges[i].Lease]
+		if !ok {
+			continue
+		}
+		delete(l.all, charges[i].Lease)
+		if this.ended = true; !this.renewing {
+			released = append(released, this)
+		}
+	}
+	return released
+}
+
+// due returns all leases by tag, which are being renewed until renewed is called for them.
+func (l *leases) due() map[string][]*lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	due := map[string][]*lease{}
+	for _, this := range l.all {
+		if !this.renewing {
+			this.renewing = true
+			due[this.tag] = append(due[this.tag], this)
+		}
+	}
+	return due
+}
+
+// renewed returns those of the leases that have ended meanwhile.
+func (l *leases) renewed(those []*lease) (ended []*lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, this := range those {
+		if this.renewing = false; this.ended {
+			ended = append(ended, this)
+		}
+	}
+	return ended
+}
+
+// Run says every 10 s that what this machine occupies is still occupied, until ctx ends. What nobody says that of for 30 s is free.
+func (s *Store) Run(ctx context.Context) {
+	tick := time.NewTicker(renewed)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.renew()
+		}
+	}
+}
+
+// renew renews all leases, those of a tag in few round trips. It does not wait.
+func (s *Store) renew() {
+	for _, due := range s.leases.due() {
+		for len(due) > 0 {
+			those := due[:min(atOnce, len(due))]
+			due = due[len(those):]
+			s.conn.Start(callOf(s.scripts.renew, those), func(_ string, err error) {
+				if ended := s.leases.renewed(those); len(ended) > 0 {
+					s.release(ended)
+				}
+				if err != nil {
+					s.log.Debug("places in redis were not renewed", "places", len(those), "error", err)
+				}
+			})
+		}
+	}
+}
+
+// release frees places. If that fails they are free when they have not been renewed for long enough.
+func (s *Store) release(those []*lease) {
+	s.conn.Start(callOf(s.scripts.release, those), func(_ string, err error) {
+		if err != nil {
+			s.log.Debug("places in redis were not released", "places", len(those), "error", err)
+		}
+	})
+}
+
+func callOf(script script, those []*lease) redisconn.Call {
+	call := redisconn.Call{Script: script.Script}
+	for _, l := range those {
+		call.Keys = append(call.Keys, l.key)
+		call.Args = append(call.Args, l.name, strconv.FormatUint(l.n, 10))
+	}
+	return call
+}
+
+// abandon releases what a may have occupied when nobody knows whether it did.
+func (s *Store) abandon(tag string, a *ask, name string, err error) {
+	if name == "" || errors.Is(err, redisconn.ErrOpen) || errors.Is(err, redisconn.ErrBusy) {
+		return
+	}
+	var those []*lease
+	for i := range a.each {
+		if one := &a.each[i]; one.terms.kind == concurrent && one.n <= one.terms.most {
+			those = append(those, &lease{tag: tag, key: string(a.text[one.name:one.end]), name: name, n: one.n})
+		}
+	}
+	if len(those) > 0 {
+		s.release(those)
+	}
+}
