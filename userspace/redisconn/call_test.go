@@ -1,0 +1,219 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/headgate/headgate/userspace/config"
+)
+
+const timeout = 20 * time.Millisecond
+
+func TestDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		got, err := b.Do(ask("a"))
+		if got != "a" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		b.fake.set(fail(answered("WRONGTYPE of a key")))
+		if _, err = b.Do(ask("a")); err != answered("WRONGTYPE of a key") {
+			t.Errorf("%v instead of what the server says", err)
+		}
+		s := b.State()
+		if s.Calls != 2 || s.RoundTrips != 2 || s.Errors != 1 || s.InFlight != 0 || s.RoundTrip <= 0 || s.Health != Up {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestCallsShareRoundTrips has 302 callers: two find nobody under way, the others share what comes next.
+func TestCallsShareRoundTrips(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		var wg sync.WaitGroup
+		for i := range 302 {
+			wg.Go(func() {
+				key := strconv.Itoa(i)
+				if got, err := b.Do(ask(key)); got != key || err != nil {
+					t.Errorf("%s got %q, %v", key, got, err)
+				}
+			})
+			if i < trips {
+				synctest.Wait()
+			}
+		}
+		wg.Wait()
+		var calls []int
+		for _, one := range b.fake.made() {
+			calls = append(calls, len(one.calls))
+		}
+		if want := []int{1, 1, together, together, 300 - 2*together}; !slices.Equal(calls, want) {
+			t.Errorf("round trips of %v calls, want %v", calls, want)
+		}
+		if b.fake.most != trips {
+			t.Errorf("%d round trips at a time", b.fake.most)
+		}
+	})
+}
+
+// TestCase61NobodyWaitsLonger has servers that never answer, and do not mind that nobody waits for them any more.
+func TestCase61NobodyWaitsLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		release := make(chan struct{})
+		b.fake.set(func(context.Context, []*job) { <-release })
+		ended, took := b.all(300)
+		if want := map[error]int{ErrTimeout: 300}; !cmp.Equal(ended, want, cmp.Comparer(errors.Is)) || took != timeout {
+			t.Errorf("%v after %v", ended, took)
+		}
+		b.until(t, ErrOpen)
+		if _, took := b.all(300); took != 0 {
+			t.Errorf("a server that is left alone costs %v", took)
+		}
+		if n := len(b.fake.made()); n != trips {
+			t.Errorf("%d round trips under way to a server that does not answer", n)
+		}
+		s := b.State()
+		if s.InFlight != 0 || s.Timeouts+s.LeftAlone != s.Calls {
+			t.Errorf("%+v", s)
+		}
+		close(release)
+	})
+}
+
+// TestLateAnswers has an answer come when the one who asked has left, and others ask meanwhile.
+func TestLateAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		b.fake.set(after(timeout + 5*time.Millisecond))
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				key := strconv.Itoa(i)
+				if got, err := b.Do(ask(key)); got != "" && got != key || err == nil {
+					t.Errorf("%s got %q, %v", key, got, err)
+				}
+				if i == 20 {
+					b.fake.set(after(0))
+				}
+			})
+		}
+		wg.Wait()
+		b.quiet(t, Up)
+		for i := range 40 {
+			key := "late " + strconv.Itoa(i)
+			if got, err := b.Do(ask(key)); got != key || err != nil {
+				t.Errorf("%s got %q, %v", key, got, err)
+			}
+		}
+	})
+}
+
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{MaxInFlight: 10})
+		ended, took := b.all(15)
+		if want := map[error]int{nil: 10, ErrBusy: 5}; !cmp.Equal(ended, want, cmp.Comparer(errors.Is)) || took > 2*time.Millisecond {
+			t.Errorf("%v in %v", ended, took)
+		}
+		if s := b.State(); s.Busy != 5 || s.Health != Up {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		told := make(chan string, 4)
+		done := func(reply string, err error) { told <- fmt.Sprint(reply, " ", err) }
+		begin := time.Now()
+		b.Start(ask("a"), done)
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("it waits %v", took)
+		}
+		if got := <-told; got != "a <nil>" {
+			t.Error(got)
+		}
+		b.fake.set(never)
+		begin = time.Now()
+		b.Start(ask("b"), done)
+		if got := <-told; got != " "+ErrTimeout.Error() || time.Since(begin) != timeout {
+			t.Errorf("%s after %v", got, time.Since(begin))
+		}
+		b.until(t, ErrOpen)
+		b.Start(ask("c"), done)
+		select {
+		case got := <-told:
+			if got != " "+ErrOpen.Error() {
+				t.Error(got)
+			}
+		default:
+			t.Error("not told at once")
+		}
+	})
+}
+
+func TestDoPatiently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		b.fake.set(never)
+		b.until(t, ErrOpen)
+		begin := time.Now()
+		if _, err := b.DoPatiently(t.Context(), ask("a"), time.Second); !errors.Is(err, ErrTimeout) || time.Since(begin) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		b.fake.set(after(300 * time.Millisecond)) // too late for others
+		if got, err := b.DoPatiently(t.Context(), ask("a"), time.Second); got != "a" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		if _, err := b.Do(ask("a")); err != ErrOpen {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestClose ends what is under way. The bubble shows that no goroutine is left.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		b.fake.set(never)
+		var wg sync.WaitGroup
+		for range 300 {
+			wg.Go(func() {
+				if _, err := b.Do(ask("a")); err != ErrClosed {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Go(func() {
+			if _, err := b.DoPatiently(t.Context(), ask("a"), time.Second); err != ErrClosed {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() { b.Subscribe(t.Context(), "c", func(Message) {}) })
+		time.Sleep(timeout / 2)
+		begin := time.Now()
+		if err := b.Close(); err != nil || !b.fake.closed {
+			t.Error(err)
+		}
+		wg.Wait()
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("it took %v", took)
+		}
+		if _, err := b.Do(ask("a")); err != ErrClosed {
+			t.Error(err)
+		}
+	})
+}

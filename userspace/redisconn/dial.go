@@ -1,0 +1,120 @@
+package redisconn
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/headgate/headgate/userspace/config"
+)
+
+const (
+	// dialTimeout is how long it may take to find a host, connect to it, and agree on keys. No caller waits for that.
+	dialTimeout = 2 * time.Second
+	// ioTimeout ends connections whose use has no deadline of its own.
+	ioTimeout = 2 * time.Second
+	// connections is how many there are to a server: one for each round trip of each lane, for calls without haste, and for
+	// those that are being closed.
+	connections = clusterLanes*trips + patientCalls + 8
+)
+
+// dial returns a transport to the servers of a configuration. It connects when it is used.
+func dial(c config.Redis) (transport, error) {
+	if len(c.Addrs) == 0 {
+		return nil, errors.New("addrs is empty; name at least one HOST:PORT")
+	}
+	secrets, err := trust(c.TLS)
+	if err != nil {
+		return nil, err
+	}
+	sentinelPassword, err := password(c.SentinelPasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := password(c.PasswordFile); err != nil {
+		return nil, err
+	}
+	u := universal(c, secrets)
+	u.SentinelUsername, u.SentinelPassword = c.SentinelUsername, sentinelPassword
+	switch c.Mode {
+	case config.RedisCluster:
+		cluster := u.Cluster()
+		cluster.DisableRoutingPolicies = true
+		return client{redis.NewClusterClient(cluster)}, nil
+	case config.RedisSentinel:
+		failover := u.Failover()
+		failover.DialerRetries = 1
+		return client{redis.NewFailoverClient(failover)}, nil
+	}
+	simple := u.Simple()
+	simple.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return client{redis.NewClient(simple)}, nil
+}
+
+// universal returns the options that the modes have in common. Whoever repeats a call of a rate limit charges it twice, so
+// the library is to try nothing again; the breaker does.
+func universal(c config.Redis, secrets *tls.Config) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs: c.Addrs, MasterName: c.Master, DB: c.Database,
+		CredentialsProviderContext: func(context.Context) (string, string, error) {
+			secret, err := password(c.PasswordFile)
+			return c.Username, secret, err
+		},
+		TLSConfig: secrets,
+		Protocol:  2, DisableIdentity: true, // one round trip less until a connection is ready
+		MaxRetries: -1, MinRetryBackoff: -1, MaxRetryBackoff: -1, DialerRetries: 1,
+		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, ContextTimeoutEnabled: true,
+		PoolSize: connections, PipelinePoolSize: -1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+}
+
+// password returns what is in a file, without the newline at its end; of no file nothing.
+func password(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("password: %w", err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+// trust returns whom to trust and what to show them; nil for no TLS. The certificate is read again at each connection.
+func trust(t *config.RedisTLS) (*tls.Config, error) {
+	if t == nil {
+		return nil, nil
+	}
+	secrets := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	if t.CA != "" {
+		text, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("tls: ca: %w", err)
+		}
+		secrets.RootCAs = x509.NewCertPool()
+		if !secrets.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("tls: ca: %s has no certificate in PEM", t.CA)
+		}
+	}
+	if t.Certificate == "" {
+		return secrets, nil
+	}
+	show := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(t.Certificate, t.Key)
+		return &pair, err
+	}
+	secrets.GetClientCertificate = show
+	if _, err := show(nil); err != nil {
+		return nil, fmt.Errorf("tls: certificate: %w", err)
+	}
+	return secrets, nil
+}

@@ -1,0 +1,78 @@
+package redisconn
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// faults are what servers answer that are not well, or that will answer so to everything, and what can be done about it.
+// All else that they answer is about the call: a key of another type, an error in a script, a slot that is on its way to
+// another master.
+func faults() map[string]string {
+	const access = "give the user in redis.username EVAL, EVALSHA, and what keys and channels begin with redis.prefix"
+	return map[string]string{
+		"OOM":         "give Redis more memory (maxmemory), or let it evict keys that expire (maxmemory-policy volatile-ttl)",
+		"MISCONF":     "Redis cannot write to its disk: see its log, make room, or set stop-writes-on-bgsave-error no",
+		"LOADING":     "wait: Redis reads its data from disk",
+		"BUSY":        "a script keeps Redis busy: SCRIPT KILL ends it",
+		"READONLY":    "this is a replica: name the master in redis.addrs, or use mode sentinel or cluster",
+		"MASTERDOWN":  "this is a replica without a master: name the master in redis.addrs",
+		"NOREPLICAS":  "Redis has fewer replicas than min-replicas-to-write",
+		"CLUSTERDOWN": "the cluster has slots that no master serves: see CLUSTER INFO",
+		"NOAUTH":      "set redis.password_file",
+		"WRONGPASS":   "compare redis.username and what is in redis.password_file with the server's; it is read at each connection",
+		"NOPERM":      access,
+		"DENIED":      "Redis is in protected mode: set a password, and redis.password_file",
+		"MAXCLIENTS":  "raise maxclients of Redis",
+	}
+}
+
+// isFault reports whether an error tells that a server is not well, and not only that a call was wrong.
+func isFault(err error) bool {
+	if err == nil {
+		return false
+	}
+	var answer redis.Error
+	if !errors.As(err, &answer) || errors.Is(err, redis.Nil) {
+		return true // no connection, no answer, or none that makes sense
+	}
+	_, is := faults()[code(err)]
+	return is
+}
+
+// code returns the word that an answer begins with. Before version 7 Redis puts what commands of a script answer into a
+// sentence of its own.
+func code(err error) string {
+	text := err.Error()
+	word, rest, _ := strings.Cut(text, " ")
+	if word != "ERR" {
+		return word
+	}
+	if strings.HasPrefix(rest, "max number of clients") {
+		return "MAXCLIENTS"
+	}
+	if _, inner, is := strings.Cut(rest, ": -"); is && strings.HasPrefix(rest, "Error running script") {
+		word, _, _ = strings.Cut(inner, " ")
+	}
+	return word
+}
+
+// mend returns what can be done about a fault.
+func mend(err error) string {
+	if err == nil {
+		return ""
+	}
+	var answer redis.Error
+	if hint := faults()[code(err)]; hint != "" && errors.As(err, &answer) {
+		return hint
+	}
+	switch {
+	case errors.Is(err, ErrTimeout):
+		return "see whether Redis and the network to it are slow (redis-cli --latency), or raise redis.timeout"
+	case errors.Is(err, errNonsense), errors.Is(err, redis.Nil):
+		return "see whether redis.addrs are Redis servers"
+	}
+	return "see whether Redis runs and can be reached at redis.addrs"
+}

@@ -1,0 +1,191 @@
+package redisconn
+
+import (
+	"fmt"
+	"time"
+)
+
+// aftermath is what has to be done when a lane's lock is free again.
+type aftermath struct {
+	told    []*waiter
+	changed bool // the breaker has another phase
+	nurse   bool // somebody has to find out whether servers answer again
+}
+
+// land tells those who wait for a flight, and the breaker, what came of it.
+func (l *lane) land(f *flight) {
+	now := time.Now()
+	fault := l.judge(f, now.Sub(f.since))
+	l.mu.Lock()
+	told := f.waiters[f.told:]
+	for _, w := range told {
+		w.reply, w.err = w.job.reply, w.job.err
+		if w.err != nil && l.conn.ctx.Err() != nil {
+			w.reply, w.err = "", ErrClosed
+		}
+	}
+	l.waiting -= len(told)
+	f.told = len(f.waiters)
+	changed := f.era == l.breaker.era && l.record(fault, f.since, now)
+	l.settle(aftermath{told: told, changed: changed})
+}
+
+// judge returns what a flight says against the servers: nil if they are well.
+func (l *lane) judge(f *flight, took time.Duration) error {
+	for _, j := range f.jobs {
+		if isFault(j.err) {
+			return j.err
+		}
+	}
+	return l.conn.tooLate(took)
+}
+
+func (c *Conn) tooLate(took time.Duration) error {
+	if took <= c.timeout {
+		return nil
+	}
+	return fmt.Errorf("%w: it took %v, and may take %v", ErrTimeout, took.Round(time.Millisecond), c.timeout)
+}
+
+// record tells the breaker of a round trip, and reports whether that has another phase now.
+func (l *lane) record(fault error, since, now time.Time) bool {
+	if fault != nil {
+		return l.breaker.fail(fault)
+	}
+	l.heard = now
+	l.trip = mean(l.trip, now.Sub(since))
+	return l.breaker.succeed()
+}
+
+// mean returns the mean of the last values: a new one counts for an eighth.
+func mean(of, value time.Duration) time.Duration {
+	if of == 0 {
+		return value
+	}
+	return of + (value-of)/8
+}
+
+// expire tells those whose time is up.
+func (l *lane) expire() {
+	now := time.Now()
+	var a aftermath
+	l.mu.Lock()
+	for i := range l.flights {
+		a.told = append(a.told, l.flights[i].expire(now)...)
+	}
+	n := 0
+	for n < len(l.queue) && !l.queue[n].deadline.After(now) {
+		n++
+	}
+	a.told = append(a.told, l.queue[:n]...)
+	l.dequeue(n)
+	for _, w := range a.told {
+		w.err = ErrTimeout
+	}
+	l.waiting -= len(a.told)
+	if len(a.told) > 0 && l.silent(now) {
+		a.changed = l.breaker.open(ErrTimeout)
+	}
+	l.armed = false
+	l.settle(a)
+}
+
+// expire returns those of a flight whose time is up. They leave.
+func (f *flight) expire(now time.Time) []*waiter {
+	first := f.told
+	for f.told < len(f.waiters) && !f.waiters[f.told].deadline.After(now) {
+		f.waiters[f.told].left = true
+		f.told++
+	}
+	return f.waiters[first:f.told]
+}
+
+// silent reports whether nothing was answered for so long that the servers do not answer.
+func (l *lane) silent(now time.Time) bool {
+	for i := range l.flights {
+		f := &l.flights[i]
+		since := f.since
+		if l.heard.After(since) {
+			since = l.heard
+		}
+		if f.on && now.Sub(since) >= silence*l.conn.timeout {
+			return true
+		}
+	}
+	return false
+}
+
+// arm has the first call that waits expire at its deadline.
+func (l *lane) arm() {
+	if l.armed || l.waiting == 0 {
+		return
+	}
+	var first time.Time
+	if len(l.queue) > 0 {
+		first = l.queue[0].deadline
+	}
+	for i := range l.flights {
+		f := &l.flights[i]
+		if f.told < len(f.waiters) && (first.IsZero() || f.waiters[f.told].deadline.Before(first)) {
+			first = f.waiters[f.told].deadline
+		}
+	}
+	l.armed = true
+	if l.timer == nil {
+		l.timer = time.AfterFunc(time.Until(first), l.expire)
+		return
+	}
+	l.timer.Reset(time.Until(first))
+}
+
+// settle unlocks the lane, and does what is left to do. Where its servers are left alone, nobody stays in the queue.
+func (l *lane) settle(a aftermath) {
+	if l.breaker.phase == opened {
+		for _, w := range l.queue {
+			w.err = ErrOpen
+		}
+		a.told = append(a.told[:len(a.told):len(a.told)], l.queue...)
+		l.waiting -= len(l.queue)
+		l.dequeue(len(l.queue))
+		a.nurse = !l.nursed
+		l.nursed = true
+	}
+	l.arm()
+	l.mu.Unlock()
+	for _, w := range a.told {
+		w.tell()
+	}
+	if a.changed {
+		l.conn.watch.look()
+	}
+	if a.nurse {
+		l.conn.spawn(l.nurse)
+	}
+}
+
+// close tells all who wait.
+func (l *lane) close() {
+	l.mu.Lock()
+	var told []*waiter
+	for i := range l.flights {
+		f := &l.flights[i]
+		for _, w := range f.waiters[f.told:] {
+			w.left = true
+			told = append(told, w)
+		}
+		f.told = len(f.waiters)
+	}
+	told = append(told, l.queue...)
+	l.dequeue(len(l.queue))
+	for _, w := range told {
+		w.err = ErrClosed
+	}
+	l.waiting -= len(told)
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.mu.Unlock()
+	for _, w := range told {
+		w.tell()
+	}
+}

@@ -1,0 +1,147 @@
+package redisconn
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Health is whether requests ask the servers.
+type Health string
+
+// The values of Health.
+const (
+	Up      Health = "up"
+	Partly  Health = "partly"  // some slots of a cluster are not Up
+	Probing Health = "probing" // they answer again, and calls come back by and by
+	Down    Health = "down"
+)
+
+// State is how the servers are, and what was counted since Open.
+type State struct {
+	Health Health
+	Since  time.Time // of Health
+	// Error is the last that was seen; empty while all is well.
+	Error string
+	// RoundTrip is the mean of the last calls.
+	RoundTrip time.Duration
+	InFlight  int // calls
+
+	Calls      uint64 // begun
+	RoundTrips uint64 // of calls together
+	// Calls that failed: in time, by an answer, for too many, or without being asked.
+	Timeouts, Errors, Busy, LeftAlone uint64
+	// Opened is how often servers were left alone, and Probes how often it was tried whether they answer again.
+	Opened, Probes uint64
+}
+
+// State tells how the servers are.
+func (c *Conn) State() State {
+	s := c.watch.state()
+	n := &c.counts
+	s.Calls, s.RoundTrips = n.calls.Load(), n.roundTrips.Load()
+	s.Timeouts, s.Errors, s.Busy, s.LeftAlone = n.timeouts.Load(), n.errors.Load(), n.busy.Load(), n.leftAlone.Load()
+	s.Probes = n.probes.Load()
+	sum := c.sum()
+	s.InFlight, s.RoundTrip, s.Opened = sum.waiting, sum.trip, sum.opened
+	if sum.cause != nil {
+		s.Error = sum.cause.Error()
+	}
+	return s
+}
+
+// sum is what all lanes are together.
+type sum struct {
+	phases  [3]int // how many lanes are in each
+	waiting int
+	opened  uint64
+	trip    time.Duration // of those that are used
+	cause   error
+}
+
+func (c *Conn) sum() sum {
+	var s sum
+	used := 0
+	for _, l := range c.lanes {
+		l.mu.Lock()
+		s.phases[l.breaker.phase]++
+		s.waiting += l.waiting
+		s.opened += uint64(l.breaker.era)
+		if l.trip > 0 {
+			s.trip += l.trip
+			used++
+		}
+		if l.breaker.cause != nil {
+			s.cause = l.breaker.cause
+		}
+		l.mu.Unlock()
+	}
+	s.trip /= time.Duration(max(used, 1))
+	return s
+}
+
+func (s *sum) health(lanes int) Health {
+	switch {
+	case s.phases[closed] == lanes:
+		return Up
+	case s.phases[closed] > 0:
+		return Partly
+	case s.phases[ramping] > 0:
+		return Probing
+	}
+	return Down
+}
+
+// watch tells of changes of health.
+type watch struct {
+	conn    *Conn
+	log     *slog.Logger
+	changed func(State)
+
+	order  sync.Mutex // one change is told after the other
+	mu     sync.Mutex
+	health Health
+	since  time.Time
+}
+
+func (w *watch) state() State {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return State{Health: w.health, Since: w.since}
+}
+
+// look finds out how the servers are, and tells if that is new. No lane's lock may be held.
+func (w *watch) look() {
+	w.order.Lock()
+	defer w.order.Unlock()
+	s := w.conn.sum()
+	health, now := s.health(len(w.conn.lanes)), time.Now()
+	w.mu.Lock()
+	before, since := w.health, w.since
+	if health != before {
+		w.health, w.since = health, now
+	}
+	w.mu.Unlock()
+	if health == before {
+		return
+	}
+	w.tell(health, now.Sub(since), s.cause)
+	if w.changed != nil {
+		w.changed(w.conn.State())
+	}
+}
+
+// tell writes a line of a change of health, and what can be done about it.
+func (w *watch) tell(health Health, before time.Duration, cause error) {
+	before = before.Round(time.Millisecond)
+	switch health {
+	case Up:
+		w.log.Info("redis answers again, and is asked for all requests", "after", before)
+	case Probing:
+		w.log.Info("redis answers again; requests come back by and by", "after", before)
+	case Partly:
+		w.log.Warn("part of the redis cluster is left alone until it is well", "error", cause, "mend", mend(cause))
+	default:
+		w.log.Warn("redis is left alone until it is well; on_store_failure says what limits do", "error", cause, "mend", mend(cause))
+	}
+}

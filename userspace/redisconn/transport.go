@@ -1,0 +1,88 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// transport carries jobs to servers. Its methods may be called at the same time.
+type transport interface {
+	// exchange does jobs in one round trip, or a few where the servers do not know a script or a slot has moved, and returns
+	// when ctx ends. It sets the jobs' replies.
+	exchange(ctx context.Context, jobs []*job)
+	// renew looks up where the slots of a cluster are.
+	renew(ctx context.Context)
+	// subscribe asks for the messages of a channel.
+	subscribe(ctx context.Context, channel string) (subscription, error)
+	close() error
+}
+
+// client is a transport by go-redis.
+type client struct{ redis redis.UniversalClient }
+
+func (c client) exchange(ctx context.Context, jobs []*job) {
+	c.send(ctx, jobs, false)
+	var unknown []*job
+	for _, j := range jobs {
+		if redis.HasErrorPrefix(j.err, "NOSCRIPT") {
+			unknown = append(unknown, j)
+		}
+	}
+	if len(unknown) > 0 {
+		c.send(ctx, unknown, true)
+	}
+}
+
+// send sends jobs in one pipeline. What the library makes of nonsense may be a panic; it is an error here.
+func (c client) send(ctx context.Context, jobs []*job, whole bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			for _, j := range jobs {
+				j.err = fmt.Errorf("%w: %v", errNonsense, p)
+			}
+		}
+	}()
+	pipe := c.redis.Pipeline()
+	commands := make([]*redis.Cmd, len(jobs))
+	for i, j := range jobs {
+		commands[i] = redis.NewCmd(ctx, j.command(whole)...)
+		_ = pipe.Process(ctx, commands[i]) // only puts it into the pipeline
+	}
+	_, _ = pipe.Exec(ctx) // the first of the commands' errors
+	for i, j := range jobs {
+		j.reply, j.err = reply(commands[i])
+	}
+}
+
+// reply returns what a command was answered.
+func reply(c *redis.Cmd) (string, error) {
+	if err := c.Err(); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: %w", ErrTimeout, err)
+		}
+		return "", err
+	}
+	text, is := c.Val().(string)
+	if !is {
+		return "", fmt.Errorf("%w: a %T where a string should be", errNonsense, c.Val())
+	}
+	return text, nil
+}
+
+func (c client) renew(ctx context.Context) {
+	if cluster, is := c.redis.(*redis.ClusterClient); is {
+		cluster.ReloadState(ctx)
+	}
+}
+
+func (c client) close() error {
+	err := c.redis.Close()
+	if err != nil && strings.Contains(err.Error(), "closed") {
+		return nil // the library closes some connections twice
+	}
+	return err
+}
