@@ -58,7 +58,7 @@ type Agent struct {
 	controller atomic.Pointer[adaptive.Controller] // nil unless the rates are adapted
 	refusals   sampler
 	fleet      atomic.Pointer[fleet.Fleet] // nil without a redis section
-	nginx      nginxlog.Counters // of all logs
+	nginx      nginxlog.Counters           // of all logs
 	local      local
 	blind      seldom.Event // the kernel could not be asked for its interfaces
 
@@ -181,6 +181,9 @@ func (a *Agent) end() error {
 	close(a.closing)
 	a.state.sockets.keep(nil)
 	a.tellNoMore(telling)
+	if s := a.state.sharing; s != nil {
+		s.stop()
+	}
 	a.background.Wait()
 	err = errors.Join(err, a.close())
 	if a.logs == nil {
@@ -231,6 +234,9 @@ func (a *Agent) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), tracePatience)
 	defer cancel()
 	err := a.state.tracer.Shutdown(ctx)
+	if s := a.state.sharing; s != nil {
+		s.close()
+	}
 	if a.state.kernel == nil {
 		return err
 	}

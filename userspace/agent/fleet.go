@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/fleet"
 	"github.com/headgate/headgate/userspace/redisconn"
+	"github.com/headgate/headgate/userspace/ruleset"
 )
 
 // member returns the member of the fleet that this machine is.
@@ -31,7 +32,7 @@ func (a *Agent) Fleet() (admin.Fleet, error) {
 	defer cancel()
 	status := f.Status(ctx)
 	view := admin.Fleet{
-		Self: status.Self, Members: []admin.FleetMember{}, Error: status.Error,
+		Self: status.Here.Name, Members: []admin.FleetMember{}, Error: status.Error,
 		Rules: admin.FleetRules{
 			InForce: status.Rules, Spared: status.Spared,
 			Published: status.Published, Withheld: status.Withheld, Received: status.Received,
@@ -41,20 +42,34 @@ func (a *Agent) Fleet() (admin.Fleet, error) {
 		view.SeenAt = &status.Seen
 	}
 	for _, m := range status.Members {
-		view.Members = append(view.Members, memberView(m, status.Self))
+		view.Members = append(view.Members, memberView(m))
 	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if s := a.state.sharing; s != nil {
 		view.Store = storeView(s.redis, status.Store)
 	}
-	view.Limits = limitViews(a.state.rules.live.Config(), len(status.Members))
+	view.Limits = limitViews(a.state.rules.live.Shares())
 	return view, nil
 }
 
-func memberView(m fleet.Member, self string) admin.FleetMember {
+func limitViews(shares []ruleset.Share) []admin.FleetLimit {
+	all := []admin.FleetLimit{}
+	for _, s := range shares {
+		view := admin.FleetLimit{
+			Zone: s.Zone, Algorithm: string(s.Algorithm), Rate: s.Quota, Concurrent: s.Slots, Here: s.Here, OnStoreFailure: []string{},
+		}
+		for _, f := range s.Failures {
+			view.OnStoreFailure = append(view.OnStoreFailure, string(f))
+		}
+		all = append(all, view)
+	}
+	return all
+}
+
+func memberView(m fleet.Member) admin.FleetMember {
 	return admin.FleetMember{
-		Name: m.Name, Self: m.Name == self, Version: m.Version, Started: m.Started, SeenSeconds: m.Seen.Seconds(),
+		Name: m.Name, Self: m.Self, Version: m.Version, Started: m.Started, SeenSeconds: m.Seen.Seconds(),
 		Store: string(m.Store), RoundTripSeconds: m.RoundTrip.Seconds(), Behind: m.Behind, DelaySeconds: m.Delay.Seconds(),
 	}
 }

@@ -20,6 +20,8 @@ type Kernel interface {
 	fleet.Kernel
 	verify.Kernel
 
+	// FleetRules returns the rules of origin fleet that are in force.
+	FleetRules() ([]fleet.Rule, error)
 	// Check returns what Apply would refuse, and changes nothing.
 	Check(k config.Kernel) error
 	// Apply makes the kernel's limiter what k says, or changes nothing and returns an error: it loads

@@ -310,6 +310,11 @@ func (k *kernel) SetFleet(rules []fleet.Rule) error {
 	return nil
 }
 
+func (k *kernel) FleetRules() (rules []fleet.Rule, err error) {
+	k.do(func() { rules = slices.Clone(k.fleet) })
+	return rules, nil
+}
+
 func (k *kernel) Verify(addrs []netip.Addr, period time.Duration) error {
 	k.do(func() {
 		if k.verified == nil {

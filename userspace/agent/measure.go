@@ -151,9 +151,20 @@ func (a *Agent) storeMetrics() *metrics.Store {
 		return nil
 	}
 	c := s.conn.State()
+	counted := s.store.Counters()
 	m := &metrics.Store{
+		KnownRefusals: counted.RefusedLocally, FromBatch: counted.FromBatch, Batches: counted.BatchesTaken,
 		Health: string(c.Health), RoundTrip: c.RoundTrip, InFlight: c.InFlight, Calls: c.Calls, RoundTrips: c.RoundTrips,
 		Timeouts: c.Timeouts, Errors: c.Errors, Busy: c.Busy, LeftAlone: c.LeftAlone, Opened: c.Opened, Probes: c.Probes,
+	}
+	shared := map[string]bool{}
+	for _, z := range a.state.rules.live.Shares() {
+		shared[z.Zone] = true
+	}
+	for _, z := range a.state.rules.live.Counters().Zones {
+		if shared[z.Zone] {
+			m.Zones = append(m.Zones, metrics.StoreZone{Zone: z.Zone, SharedCounts: z.Shared})
+		}
 	}
 	return m
 }
@@ -164,10 +175,12 @@ func (a *Agent) fleetMetrics() *metrics.Fleet {
 	if f == nil {
 		return nil
 	}
+	a.mu.RLock()
+	maxRules := a.state.member.config.MaxRules
+	a.mu.RUnlock()
 	s := f.Known()
-	m := &metrics.Fleet{
-		Members: f.Members(), Seen: s.Seen, Rules: s.Rules, Spared: s.Spared,
-		Published: s.Published, Withheld: s.Withheld, Received: s.Received,
+	return &metrics.Fleet{
+		Members: f.Members(), Seen: s.Seen, Rules: s.Rules, MaxRules: maxRules, Spared: s.Spared,
+		Published: s.Published, Withheld: s.Withheld, Received: s.Received, Behind: s.Here.Behind, Delay: s.Here.Delay,
 	}
-	return m
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"reflect"
 	"time"
 
@@ -16,6 +17,7 @@ type sharing struct {
 	redis config.Redis
 	conn  *redisconn.Conn
 	store *redisstore.Store
+	stop  context.CancelFunc // ends what the store does by itself
 }
 
 // prepareSharing makes what the file wants to share, unless it is there.
@@ -39,12 +41,14 @@ func (a *Agent) newSharing(redis config.Redis) (*sharing, error) {
 		return nil, err
 	}
 	store := redisstore.New(redisstore.Options{Conn: conn, Prefix: redis.Prefix, Clock: a.clock, Log: a.log})
-	return &sharing{redis, conn, store}, nil
+	ctx, stop := context.WithCancel(context.Background())
+	a.do(func() { store.Run(ctx) })
+	return &sharing{redis, conn, store, stop}, nil
 }
 
 // close ends it. What requests still hold in Redis ends by itself.
 func (s *sharing) close() {
-	s.store.Close()
+	s.stop()
 	_ = s.conn.Close() // of connections that are not used any more
 }
 

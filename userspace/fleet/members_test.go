@@ -154,7 +154,7 @@ func TestStatus(t *testing.T) {
 			time.Sleep(beatEvery * 2)
 			synctest.Wait()
 			s := a.Status(t.Context())
-			if s.Self != "a" || len(s.Members) != 2 || s.Error != "" || s.Rules != 2 || s.Published != 2 || s.Store.Health != redisconn.Up {
+			if s.Here.Name != "a" || len(s.Members) != 2 || s.Error != "" || s.Rules != 2 || s.Published != 2 || s.Store.Health != redisconn.Up {
 				t.Fatalf("status: %+v", s)
 			}
 			first, second := s.Members[0], s.Members[1]

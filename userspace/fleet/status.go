@@ -11,8 +11,8 @@ import (
 
 // Status is what is known of the fleet.
 type Status struct {
-	Self    string   // the name of this member
-	Members []Member // by name
+	Here    Member   // this machine, as it knows itself
+	Members []Member // as Redis has them, by name
 	// Seen is when the fleet was last seen. Error says why not since; empty while it is.
 	Seen  time.Time
 	Error string
@@ -28,6 +28,7 @@ type Status struct {
 // Member is a machine of the fleet.
 type Member struct {
 	Name    string
+	Self    bool // it is this machine
 	Version string
 	Started time.Time
 	Seen    time.Duration // ago, by Redis' clock
@@ -44,21 +45,32 @@ type Member struct {
 func (f *Fleet) Status(ctx context.Context) Status {
 	h, members, err := f.call(ctx, "see")
 	f.roll.mu.Lock()
-	defer f.roll.mu.Unlock()
 	f.roll.note(h, members, err)
-	standing := f.standing.Load()
+	f.roll.mu.Unlock()
+	return f.Known()
+}
+
+// Known is Status that asks nobody: what was last seen.
+func (f *Fleet) Known() Status {
+	f.roll.mu.Lock()
+	defer f.roll.mu.Unlock()
+	now, standing := time.Now(), f.standing.Load()
 	s := Status{
-		Self: f.o.Redis.Name, Seen: f.roll.seen, Store: f.o.Conn.State(), Rules: standing.rules, Spared: standing.spared,
+		Here: (&member{id: f.id, says: f.says(), beat: now}).export(f.roll.head, now), Seen: f.roll.seen, Store: f.o.Conn.State(),
+		Rules: standing.rules, Spared: standing.spared,
 		Published: f.counts.published.Load(), Withheld: f.counts.withheld.Load(), Received: f.counts.received.Load(),
 	}
 	if f.roll.err != nil {
 		s.Error = f.roll.err.Error()
 	}
-	if len(f.roll.members) == 0 {
-		s.Members = []Member{(&member{says: f.says(), beat: time.Now()}).export(f.roll.head, time.Now())}
-	}
+	s.Here.Self = true
 	for _, m := range f.roll.members {
-		s.Members = append(s.Members, m.export(f.roll.head, time.Now()))
+		view := m.export(f.roll.head, now)
+		view.Self = m.id == f.id
+		s.Members = append(s.Members, view)
+	}
+	if len(s.Members) == 0 {
+		s.Members = []Member{s.Here}
 	}
 	slices.SortFunc(s.Members, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.Started.Compare(b.Started))

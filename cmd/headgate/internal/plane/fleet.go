@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/headgate/headgate/loader"
 	"github.com/headgate/headgate/maps/policymap"
@@ -216,6 +217,35 @@ func (p *Plane) forgetAllowed(old, fresh []rulemap.Rule) {
 	if len(dropping(old)) < len(old) || len(dropping(fresh)) < len(fresh) {
 		p.rules.forget()
 	}
+}
+
+// FleetRules returns the rules of the fleet that are in force. It reads all rules.
+func (p *Plane) FleetRules() ([]fleet.Rule, error) {
+	var all []fleet.Rule
+	err := p.reading(func(i *loader.Instance) error {
+		now := bootTime()
+		for r, err := range i.Rules().All() {
+			if err != nil {
+				return err
+			}
+			if ofFleet(r.Origin) {
+				all = append(all, keptRule(r, now))
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// keptRule returns a rule of the fleet as it was told; not by whom, and why.
+func keptRule(r rulemap.Rule, now uint64) fleet.Rule {
+	kept := fleet.Rule{
+		Prefix: r.Prefix, Action: configAction(r.Action), Limit: kernelLimitOf(r.Limit), Person: r.Origin == rulemap.Fleet,
+	}
+	if r.Until != rulemap.Forever {
+		kept.For = time.Duration(min(r.Until-min(now, r.Until), 1<<63-1))
+	}
+	return kept
 }
 
 // FleetRule returns the rule of the fleet that decides about packets of that very prefix, if it drops some; the zero Rule
