@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -34,6 +35,7 @@ func newFleetLab(tb testing.TB, machines int) *fleetLab {
 	}
 	for i, s := range f.sites {
 		pair, err := netlab.NewPair(f.middle, s.pair.Far.Namespace, netlab.PairOptions{
+			NearName: fmt.Sprintf("to%d", i), FarName: "middle0",
 			NearAddrs: []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf("10.9.%d.1/24", i))},
 			FarAddrs:  []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf("10.9.%d.2/24", i))},
 		})
@@ -71,7 +73,11 @@ func (f *fleetLab) awaitMembers(n int) {
 	f.tb.Helper()
 	for _, s := range f.sites[:n] {
 		await(f.tb, fmt.Sprintf("%d members", n), func() bool {
-			return len(query[fleetJSON](s.lab, "fleet").Members) == n
+			var seen fleetJSON
+			if err := json.Unmarshal([]byte(s.must("fleet", "-o", "json").stdout), &seen); err != nil {
+				f.tb.Fatal(err)
+			}
+			return len(seen.Members) == n
 		})
 	}
 }
