@@ -210,3 +210,23 @@ func bothFree(port int) bool {
 	}
 	return true
 }
+
+// FailSave makes the server unable to save its data, which it is to have been started for ("--save", "3600 1"), and refuse all
+// that writes.
+func (s *Server) FailSave() {
+	s.tb.Helper()
+	if err := os.Mkdir(filepath.Join(s.dir, "dump.rdb"), 0o700); err != nil { // not even root writes a file there
+		s.tb.Fatal(err)
+	}
+	s.Do("BGSAVE")
+	s.await("a save fails", func() bool { return strings.Contains(s.Do("INFO", "persistence"), "rdb_last_bgsave_status:err") })
+}
+
+// MendSave ends FailSave.
+func (s *Server) MendSave() {
+	s.tb.Helper()
+	if err := os.Remove(filepath.Join(s.dir, "dump.rdb")); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.Do("SAVE")
+}
