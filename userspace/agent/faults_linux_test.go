@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -87,8 +88,10 @@ func TestRedisFails(t *testing.T) {
 // awaitStore waits until the agent finds Redis so, with requests that notice.
 func (l *lab) awaitStore(health string) {
 	l.t.Helper()
+	n := 0
 	eventually(l.t, "redis is "+health, func() bool {
-		l.tally("/open", "who notices", 3)
+		n++
+		l.tally("/open", fmt.Sprint("notices ", health, n), 3) // a key that was refused would not be asked for again
 		f, err := l.agent.Fleet()
 		return err == nil && string(f.Store.Health) == health
 	})
