@@ -1,0 +1,177 @@
+package agent_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/test/redislab"
+	"github.com/headgate/headgate/userspace/admin"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/fleet"
+)
+
+// keyed has one limit in Redis, of which a window lasts longer than any test.
+const keyed = `
+redis: {addrs: ["ADDR"], name: web-1, timeout: 1s}
+listen: ["unix:DIR/web.sock"]
+upstream: ["BACKEND"]
+admin: {socket: DIR/admin.sock}
+http:
+  zones: {key: {key: "header:X-Key", rate: 10r/h, algorithm: window, store: redis}}
+  rules: [{limits: [{zone: key}]}]
+`
+
+// Redis can be changed for another, and left, in a reload; what cannot be had changes nothing.
+func TestReloadOfRedis(t *testing.T) {
+	t.Parallel()
+	one, two := redislab.Start(t), redislab.Start(t)
+	text := strings.NewReplacer("BACKEND", backend(t, ok)).Replace(keyed)
+	with := func(addr string) string { return strings.ReplaceAll(text, "ADDR", addr) }
+	l := newLab(t, with(one.Addr))
+	l.start()
+	l.wantTally("/", "a", 6, 6, http.StatusTooManyRequests)
+
+	l.write(strings.Replace(with(two.Addr), "timeout:", "password_file: DIR/none, timeout:", 1))
+	if err := l.agent.Reload(); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("a reload without the password: %v", err)
+	}
+	l.wantTally("/", "a", 2, 2, http.StatusTooManyRequests) // 8 of 10, as before
+
+	l.reload(with(two.Addr))
+	l.wantTally("/", "a", 4, 4, http.StatusTooManyRequests)
+	l.reload(with(one.Addr))
+	l.wantTally("/", "a", 4, 2, http.StatusTooManyRequests)
+
+	alone := strings.Replace(strings.Replace(with(""), `redis: {addrs: [""], name: web-1, timeout: 1s}`, "", 1), ", store: redis", "", 1)
+	l.reload(alone)
+	if _, err := l.agent.Fleet(); err == nil || !strings.Contains(err.Error(), admin.ErrOff.Error()) {
+		t.Errorf("a fleet without redis: %v", err)
+	}
+	l.wantTally("/", "a", 12, 10, http.StatusTooManyRequests) // in memory, where nothing is known of it
+}
+
+// What each machine admits by itself goes by how many machines there are.
+func TestLocalPartByMembers(t *testing.T) {
+	t.Parallel()
+	s := redislab.Start(t)
+	text := strings.NewReplacer("ADDR", s.Addr, "timeout: 1s", "timeout: 20ms").Replace(keyed)
+	all := machines(t, 2, strings.Replace(text, "web-1", "NAME", 1), nil)
+	wantFleet(t, all)
+	for _, l := range all {
+		eventually(t, "a part of 5", func() bool {
+			f, err := l.agent.Fleet()
+			return err == nil && len(f.Limits) == 1 && f.Limits[0].Here == "5r/h" && f.Limits[0].Rate == "10r/h"
+		})
+	}
+	s.Kill()
+	for _, l := range all {
+		l.wantTally("/", "a", 12, 5, http.StatusTooManyRequests)
+		f, err := l.agent.Fleet()
+		if err != nil || f.Error == "" || f.Limits[0].Here != "5r/h" {
+			t.Errorf("without redis: %v, %+v", err, f)
+		}
+	}
+}
+
+// Places that a request holds in Redis are free when it has ended, on whatever machine.
+func TestPlacesOfTheFleet(t *testing.T) {
+	t.Parallel()
+	s := redislab.Start(t)
+	text := strings.NewReplacer("ADDR", s.Addr, "rate: 10r/h, algorithm: window", "concurrent: 2").Replace(keyed)
+	under, hold := make(chan struct{}, 2), make(chan struct{})
+	slow := backend(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			under <- struct{}{}
+			<-hold
+		}
+	})
+	free := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(free) // before the server ends
+	text = strings.ReplaceAll(text, "BACKEND", slow)
+	all := machines(t, 2, strings.Replace(text, "web-1", "NAME", 1), nil)
+	ended := make(chan int, 2)
+	for _, l := range all {
+		l.clientOf("web.sock")
+		go func() {
+			res, err := l.try("web.sock", "/slow", "X-Key", "a")
+			if err != nil {
+				ended <- 0
+				return
+			}
+			ended <- res.StatusCode
+		}()
+	}
+	for range all {
+		<-under
+	}
+	for _, l := range all {
+		l.wantTally("/", "a", 3, 0, http.StatusTooManyRequests)
+	}
+	free()
+	for range all {
+		if status := <-ended; status != http.StatusOK {
+			t.Errorf("who held a place got %d", status)
+		}
+	}
+	for _, l := range all {
+		eventually(t, "a place is free", func() bool { return l.get("web.sock", "/", "X-Key", "a").StatusCode == http.StatusOK })
+	}
+}
+
+// What one machine hands down the kernels of others are told, but for what each must not drop.
+func TestRulesOfTheFleet(t *testing.T) {
+	t.Parallel()
+	s := redislab.Start(t)
+	text := fmt.Sprintf(`
+redis: {addrs: [%q], name: NAME}
+fleet: {}
+kernel: {interfaces: [eth9]}
+admin: {socket: DIR/admin.sock}
+http: {client_ip: {header: X-Forwarded-For, trusted_proxies: [198.51.100.0/24]}}
+handdown: {after: 1, within: 10s, for: 1h}
+`, s.Addr)
+	all := machines(t, 2, text, nil)
+	wantFleet(t, all)
+	report := func(prefix string) {
+		t.Helper()
+		if _, err := all[0].agent.Report(admin.Report{Prefix: netip.MustParsePrefix(prefix), Count: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report("203.0.113.7/32")
+	eventually(t, "the other one drops it", func() bool { return len(all[1].fleetRules()) == 1 })
+	r := all[1].fleetRules()[0]
+	if r.Prefix.String() != "203.0.113.7/32" || r.Action != config.Block || r.Person || r.By != "web-1" || r.For > time.Hour || r.For < 59*time.Minute {
+		t.Errorf("%+v", r)
+	}
+
+	rule := func(prefix string) admin.FleetRule {
+		return admin.FleetRule{Prefix: netip.MustParsePrefix(prefix), Action: config.Block}
+	}
+	if err := all[1].agent.SetFleet([]admin.FleetRule{rule("192.0.2.0/24"), rule("198.51.100.9/32")}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "both know it", func() bool { return len(all[0].fleetRules()) > 0 && len(all[1].fleetRules()) == 2 })
+	for _, l := range all {
+		if slices.ContainsFunc(l.fleetRules(), func(r fleet.Rule) bool { return r.Prefix.Contains(netip.MustParseAddr("198.51.100.9")) }) {
+			t.Errorf("the trusted proxy is blocked: %+v", l.fleetRules())
+		}
+	}
+	had, err := all[0].agent.UnsetFleet([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("10.0.0.0/8")})
+	if err != nil || len(had) != 1 || had[0].String() != "192.0.2.0/24" {
+		t.Errorf("taken back: %v, %v", had, err)
+	}
+	eventually(t, "it is free on both", func() bool { return len(all[1].fleetRules()) == 1 })
+}
+
+// fleetRules returns the rules of the fleet that the kernel was told last.
+func (l *lab) fleetRules() []fleet.Rule {
+	rules, _ := l.kernel.FleetRules()
+	return rules
+}
