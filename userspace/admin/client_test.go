@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/headgate/headgate/test/agentfake"
+	"github.com/headgate/headgate/test/transcript"
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/event"
 )
@@ -120,7 +121,8 @@ func TestClient(t *testing.T) {
 // A long list is taken back in several requests, and published in one: all of it or none.
 func TestLongListsForAFleet(t *testing.T) {
 	a := &agentfake.Agent{}
-	c := serve(t, admin.NewHandler(a, admin.Options{}))
+	var log transcript.Buffer
+	c := serve(t, admin.NewHandler(a, admin.Options{Log: logTo(&log)}))
 	var prefixes []netip.Prefix
 	var texts []string
 	for n := range 10_000 {
@@ -134,6 +136,11 @@ func TestLongListsForAFleet(t *testing.T) {
 	done, err = c.SetFleet(t.Context(), admin.FleetSetting{Prefixes: texts, Action: "block"})
 	if calls := len(a.Calls()) - 20; err != nil || calls != len(prefixes) || done.Changed != len(prefixes) {
 		t.Errorf("%d published, %v", calls, err)
+	}
+	for line := range strings.Lines(log.String()) {
+		if len(line) > 1500 {
+			t.Errorf("a line of %d bytes in the log: %.200s", len(line), line)
+		}
 	}
 }
 

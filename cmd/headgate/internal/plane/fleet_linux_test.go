@@ -185,6 +185,18 @@ func TestFleetsRulesThatAreNotForHere(t *testing.T) {
 	l.wantPassed("10.0.0.2", 80, 5, 0) // a person means what he says
 }
 
+// What another machine has a place for does not keep a file of this one from being applied.
+func TestFleetsLimitIsNoReasonToRefuseAFile(t *testing.T) {
+	l := newLab(t)
+	l.apply()
+	limit := person(config.Limit, "2001:db8:1:2::/64", 0)
+	limit.Limit = limitTo(2)
+	l.must(l.plane.SetFleet([]fleet.Rule{limit}))
+	l.apply(func(k *config.Kernel) { k.IPv6Prefix = 48 })
+	l.must(l.plane.SetFleet([]fleet.Rule{limit}))
+	l.wantRules()
+}
+
 // All or none.
 func TestSetFleetWithoutRoom(t *testing.T) {
 	l := newLab(t)
