@@ -114,6 +114,20 @@ func TestFleetsEnds(t *testing.T) {
 	l.wantRules()
 }
 
+// A limit that is another one than before is, at the same end.
+func TestFleetsLimitChanges(t *testing.T) {
+	l := newLab(t)
+	l.apply()
+	limit := person(config.Limit, flooder+"/32", 0)
+	for _, packets := range []uint64{2, 7} {
+		limit.Limit = limitTo(packets)
+		l.must(l.plane.SetFleet([]fleet.Rule{limit}))
+		if got := l.state().Rules[0].Limit; got != wireTo(packets) {
+			t.Errorf("limit %s, want %s", got, wireTo(packets))
+		}
+	}
+}
+
 // A rule that gave way, or was removed by hand, is there when it is asked for again.
 func TestFleetsRuleComesBack(t *testing.T) {
 	l := newLab(t)
