@@ -2,6 +2,7 @@ package bpf_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -138,17 +139,17 @@ func TestVerifiedLinkLocal(t *testing.T) {
 // A limit that people set vouches for its sources; one that hand-down made for an offender undoes what he proved.
 func TestLimitRulesAndProof(t *testing.T) {
 	for origin, want := range map[rulemap.Origin]progtest.Outcome{
-		rulemap.CLI: underLimit, rulemap.Config: underLimit, rulemap.HandDown: overPackets, rulemap.Fleet: overPackets,
+		rulemap.CLI: underLimit, rulemap.Config: underLimit, rulemap.HandDown: overPackets, rulemap.Fleet: overPackets, rulemap.FleetHandDown: overPackets,
 	} {
 		lab := strangersLab(t, 1)
 		wantRuns(t, lab, underLimit, udp(bob))
-		if origin == rulemap.HandDown || origin == rulemap.Fleet {
+		if origin != rulemap.CLI && origin != rulemap.Config {
 			verify(t, lab, policymap.Forever, alice)
 		}
 		rule := progtest.Limit(alice+"/32", lab.PolicyID("default"), progtest.Packets("1pps", 50))
 		rule.Origin = origin
 		lab.SetRules(rule)
-		t.Run(origin.String(), func(t *testing.T) { wantRuns(t, lab, want, udp(alice), udp(alice)) })
+		t.Run(fmt.Sprintf("%s %d", origin, origin), func(t *testing.T) { wantRuns(t, lab, want, udp(alice), udp(alice)) })
 	}
 }
 

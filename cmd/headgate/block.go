@@ -36,9 +36,9 @@ func newBlockCmd(e *env, g *global) *cobra.Command {
 The longest prefix with a rule decides, and at one prefix allow goes before block before limit.
 A rule with --for ends by itself, in the kernel. A list with a wrong line changes nothing.
 
-With --fleet the agent publishes it to all machines that share its Redis, all of it or nothing. A machine that is away learns it when it
-comes back. What protects an address on a machine, as an allow rule or who administers it, keeps the rule
-from being in force there.`
+With --fleet the agent publishes it to all machines that share its Redis, all of it or nothing. A
+machine that is away learns it when it comes back. What protects an address on a machine, as an allow
+rule or who administers it, keeps the rule from being in force there.`
 	cmd.Example = `  headgate block 203.0.113.7
   headgate block 198.51.100.0/24 2001:db8::/32 --for 10m
   headgate block --file blocklist.txt

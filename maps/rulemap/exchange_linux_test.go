@@ -37,6 +37,19 @@ func TestExchange(t *testing.T) {
 	wantRules(t, lab, mine, offender, allow)
 }
 
+// What is not there is not missed, and what is there already is not written.
+func TestExchangeOfNothing(t *testing.T) {
+	lab := newLab(t, 0)
+	there, ended := fleets(progtest.Block("10.0.0.1/32")), until(progtest.Start, fleets(progtest.Block("10.0.0.3/32")))
+	lab.SetRules(there)
+	written := func(done int) { t.Errorf("%d written", done) }
+	if _, _, err := lab.Rules.Exchange([]rulemap.Rule{fleets(progtest.Block("10.0.0.2/32"))}, []rulemap.Rule{there, ended}, written); err != nil {
+		t.Error(err)
+	}
+	wantRules(t, lab, there)
+	wantCounts(t, lab, 1, 0)
+}
+
 // What comes in for a rule that goes, at a table that is full, comes in.
 func TestExchangeOrNothing(t *testing.T) {
 	lab := newLab(t, 2)

@@ -108,6 +108,7 @@ func TestGivesWay(t *testing.T) {
 		{"an offender's here over one's elsewhere that lasts hardly longer", rulemap.Block, rulemap.FleetHandDown, nearly, rulemap.HandDown, soon, false},
 		{"a fleet's over an offender's elsewhere", rulemap.Limit, rulemap.FleetHandDown, later, rulemap.Fleet, soon, false},
 	}
+	lab := newLab(t, 0)
 	for _, tt := range tests {
 		rule := progtest.Limit("10.0.0.1/32", 1, progtest.Packets("1pps", 5))
 		if rule.Action = tt.action; tt.action != rulemap.Limit {
@@ -118,7 +119,8 @@ func TestGivesWay(t *testing.T) {
 		if got := set.GivesWay(tt.held, tt.heldUntil); got != tt.want {
 			t.Errorf("%s: gives way %t, want %t", tt.name, got, tt.want)
 		}
-		lab := newLab(t, 0)
+		lab.DeleteAll()
+		lab.SetClock(progtest.Start)
 		lab.SetRules(held)
 		lab.SetRules(set)
 		if tt.want {

@@ -142,13 +142,24 @@ func (h *handler) do(o *operation, w http.ResponseWriter, r *http.Request) (any,
 }
 
 func (h *handler) logChange(o *operation, r *http.Request, n *notes, err error) {
-	log := h.options.Log.With("operation", o.id, "path", r.URL.Path, "query", r.URL.RawQuery).With(n.pairs...)
+	log := h.options.Log.With("operation", o.id, "path", r.URL.Path, "query", beginning(r.URL.RawQuery)).With(n.pairs...)
 	switch {
 	case err == nil:
 		log.Info("admin change")
 	case !o.told:
 		log.Warn("admin change refused", "error", err)
 	}
+}
+
+// mostQuery is how many bytes of a query the log tells.
+const mostQuery = 1000
+
+// beginning returns what the log tells of a query.
+func beginning(query string) string {
+	if len(query) <= mostQuery {
+		return query
+	}
+	return query[:mostQuery] + "..."
 }
 
 // answer writes what an operation returned. A list without elements is an empty one.

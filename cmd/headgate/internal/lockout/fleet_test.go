@@ -33,6 +33,7 @@ func TestGuardFleet(t *testing.T) {
 		"allowed by the fleet": {held: []rulemap.Rule{exact}, change: Setting([]rulemap.Rule{wide})},
 		"allowed no more":      {held: []rulemap.Rule{wide, exact}, change: Unsetting([]netip.Prefix{exact.Prefix}), want: "blocking 198.51.0.0/16 would cut off 198.51.100.7, this SSH session"},
 		"blocked already":      {held: []rulemap.Rule{wide}, change: Setting([]rulemap.Rule{wide})},
+		"blocked by this one":  {held: []rulemap.Rule{rule("198.51.0.0/16", rulemap.Block, 0)}, change: Setting([]rulemap.Rule{wide}), want: "blocking 198.51.0.0/16 would cut off 198.51.100.7, this SSH session"},
 		"a limit":              {change: Setting([]rulemap.Rule{fleetRule("198.51.100.7/32", rulemap.Limit)}), want: "a limit of 1pps, burst 1 for 198.51.100.7/32 would cut off 198.51.100.7, this SSH session"},
 		"rules cannot be read": {err: unread, change: Setting([]rulemap.Rule{exact}), want: unread.Error()},
 		"an allow rule":        {change: Setting([]rulemap.Rule{exact})},

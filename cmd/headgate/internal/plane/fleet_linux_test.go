@@ -114,6 +114,20 @@ func TestFleetsEnds(t *testing.T) {
 	l.wantRules()
 }
 
+// A limit that is another one than before is, at the same end.
+func TestFleetsLimitChanges(t *testing.T) {
+	l := newLab(t)
+	l.apply()
+	limit := person(config.Limit, flooder+"/32", 0)
+	for _, packets := range []uint64{2, 7} {
+		limit.Limit = limitTo(packets)
+		l.must(l.plane.SetFleet([]fleet.Rule{limit}))
+		if got := l.state().Rules[0].Limit; got != wireTo(packets) {
+			t.Errorf("limit %s, want %s", got, wireTo(packets))
+		}
+	}
+}
+
 // A rule that gave way, or was removed by hand, is there when it is asked for again.
 func TestFleetsRuleComesBack(t *testing.T) {
 	l := newLab(t)
@@ -183,6 +197,18 @@ func TestFleetsRulesThatAreNotForHere(t *testing.T) {
 	l.setFleet(all...)
 	l.wantPassed("198.51.100.7", 80, 5, 5)
 	l.wantPassed("10.0.0.2", 80, 5, 0) // a person means what he says
+}
+
+// What another machine has a place for does not keep a file of this one from being applied.
+func TestFleetsLimitIsNoReasonToRefuseAFile(t *testing.T) {
+	l := newLab(t)
+	l.apply()
+	limit := person(config.Limit, "2001:db8:1:2::/64", 0)
+	limit.Limit = limitTo(2)
+	l.must(l.plane.SetFleet([]fleet.Rule{limit}))
+	l.apply(func(k *config.Kernel) { k.IPv6Prefix = 48 })
+	l.must(l.plane.SetFleet([]fleet.Rule{limit}))
+	l.wantRules()
 }
 
 // All or none.

@@ -134,7 +134,7 @@ func (m *prepared) checkOthers(i *loader.Instance) error {
 		if err != nil {
 			return err
 		}
-		if rule.Origin != rulemap.Config {
+		if rule.Origin != rulemap.Config && !ofFleet(rule.Origin) { // SetFleet leaves out what there is no place for any more
 			others = append(others, rule)
 		}
 	}
