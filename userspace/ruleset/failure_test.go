@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/limit"
 	"github.com/headgate/headgate/userspace/ruleset"
+	"github.com/headgate/headgate/userspace/shared"
 )
 
 // failing has one rule with a limit in the store.
@@ -287,4 +289,54 @@ http:
 		equal(t, "no waiting helps", d.Limits[i].Result.RetryAfter == limit.Never, false)
 	}
 	equal(t, "after five hours", passes(l, get("/"), 3, start+5*time.Hour), 1)
+}
+
+// slowStore does not answer, and reads what it was asked later.
+type slowStore struct {
+	shared.Store
+	asked []string
+}
+
+func (s *slowStore) Take(tag string, charges []shared.Charge) (bool, error) {
+	s.asked = append(s.asked, tag, charges[0].Key)
+	return false, errDown
+}
+
+// TestWhatASlowStoreReads: what a store was asked that did not answer in time stays as it was, though others use the decision's memory.
+func TestWhatASlowStoreReads(t *testing.T) {
+	store := new(slowStore)
+	l := machine(t, `http: {zones: {z: {key: [ip, path], rate: 1r/s, store: redis}, y: {key: ip, rate: 1r/s, store: redis}}, rules: [{limits: [{zone: z}, {zone: y}]}]}`, store, 1)
+	for n := range 50 {
+		decide(l, client(n+1, fmt.Sprint("/path/", n)))
+	}
+	for n := range 50 {
+		if got, want := clientip.Describe(store.asked[2*n+1]), fmt.Sprintf("192.0.2.%d, /path/%d", n+1, n); got != want {
+			t.Fatalf("the key is %q by now, and was %q", got, want)
+		}
+	}
+}
+
+// TestTriedOutWithoutTheStore: a rule with dry_run that a limit in memory refuses asks none of its others, whoever decides about them.
+func TestTriedOutWithoutTheStore(t *testing.T) {
+	for _, mode := range []string{"local", "open"} {
+		store := newFakeStore(t)
+		store.set(true)
+		l := machine(t, `
+http:
+  zones:
+    mine: {key: ip, rate: 1r/h, algorithm: window}
+    z: {key: ip, rate: 60r/h, algorithm: window, store: redis}
+    y: {key: ip, rate: 60r/h, algorithm: window, store: redis}
+  rules:
+    - {dry_run: true, continue: true, limits: [{zone: mine}, {zone: z}], on_store_failure: `+mode+`}
+    - {limits: [{zone: y}]}
+`, store, 1)
+		decide(l, get("/"))
+		d := l.Decide(get("/"), start)
+		equal(t, mode+": allowed", d.Allowed, true)
+		equal(t, mode+": refused by mine", d.Limits[0].Result.Allowed, false)
+		equal(t, mode+": way of z", d.Limits[1].Store, ruleset.NotAsked)
+		equal(t, mode+": unknown", d.Limits[1].Unknown, true)
+		equal(t, mode+": way of y", d.Limits[2].Store, ruleset.Local)
+	}
 }
