@@ -340,3 +340,22 @@ http:
 		equal(t, mode+": way of y", d.Limits[2].Store, ruleset.Local)
 	}
 }
+
+// TestTriedOutAndClosed: a rule with dry_run whose limits are closed would refuse, so that its limits in memory are not charged either.
+func TestTriedOutAndClosed(t *testing.T) {
+	store := newFakeStore(t)
+	store.set(true)
+	l := machine(t, `
+http:
+  zones:
+    mine: {key: ip, rate: 9r/h, algorithm: window}
+    z: {key: ip, rate: 60r/h, algorithm: window, store: redis}
+  rules: [{dry_run: true, limits: [{zone: mine}, {zone: z}], on_store_failure: closed}]
+`, store, 1)
+	d := l.Decide(get("/"), start)
+	equal(t, "allowed", d.Allowed, true)
+	equal(t, "by a dry run only", d.DryRun, true)
+	equal(t, "way", d.Store, ruleset.Closed)
+	equal(t, "unavailable", d.Unavailable, false)
+	equal(t, "charged to mine", owed(t, l, "mine"), 0)
+}
