@@ -280,10 +280,13 @@ http:
     b: {key: ip, rate: 10r/h, algorithm: window, store: redis}
     c: {key: ip, concurrent: 10, store: redis}
     d: {key: ip, rate: 1r/h, store: redis}
-  rules: [{limits: [{zone: a, burst: 9, cost: 5}, {zone: b, cost: 4}, {zone: c, cost: 3}, {zone: d, burst: 3}]}]
+  rules: [{limits: [{zone: a, burst: 9, nodelay: true, cost: 5}, {zone: b, cost: 4}, {zone: c, cost: 3}, {zone: d, burst: 3}]}]
 `, store, 1000)
-	equal(t, "allowed", passes(l, get("/"), 3, start), 1)
 	d := l.Decide(get("/"), start)
+	equal(t, "the first", d.Allowed && d.Delay == 0, true)
+	d.Free(start)
+	d = l.Decide(get("/"), start)
+	equal(t, "the second", d.Allowed, false)
 	for i, want := range []uint64{5, 4, 3, 1} {
 		equal(t, "limit of "+d.Limits[i].Zone, d.Limits[i].Result.Limit, want)
 		equal(t, "no waiting helps", d.Limits[i].Result.RetryAfter == limit.Never, false)
