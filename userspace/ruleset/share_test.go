@@ -332,6 +332,7 @@ http:
 	if !slices.Equal(got, want) {
 		t.Errorf("asked\n%q, want\n%q", got, want)
 	}
+	equal(t, "leases", fmt.Sprint(store.calls[0].batch), "[3 0 0]")
 }
 
 // TestAloneKeepsWhatIsShared: without a store, zones of store redis are in memory, with all of their limits.

@@ -39,6 +39,7 @@ type fakeCall struct {
 	tag   string
 	zones []string
 	limit []shared.Limit
+	batch []uint64
 }
 
 func newFakeStore(t testing.TB) *fakeStore {
@@ -106,7 +107,7 @@ func (s *fakeStore) Take(tag string, charges []shared.Charge) (bool, error) {
 		if was, has := passes[c.DryRun]; !has || was {
 			passes[c.DryRun] = c.Result.Allowed
 		}
-		call.zones, call.limit = append(call.zones, c.Zone), append(call.limit, c.Limit)
+		call.zones, call.limit, call.batch = append(call.zones, c.Zone), append(call.limit, c.Limit), append(call.batch, c.Batch)
 	}
 	s.calls = append(s.calls, call)
 	for k, n := range s.charged(charges, func(c *shared.Charge) bool { return passes[0] && passes[c.DryRun] }) {

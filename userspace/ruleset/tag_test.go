@@ -72,6 +72,16 @@ func TestTagsGoByTheRulesAlone(t *testing.T) {
 	}
 }
 
+// TestTagOfNothingInCommon is the same whatever the order of the zones.
+func TestTagOfNothingInCommon(t *testing.T) {
+	const a, b = `a: {key: ip, rate: 9r/h, store: redis}`, `b: {key: "header:appid", rate: 9r/h, store: redis}`
+	for _, zones := range []string{a + ", " + b, b + ", " + a} {
+		if got := tagsOf(t, zones, "{limits: [{zone: b}, {zone: a}]}", "/"); !slices.Equal(got, []string{"a", "a"}) {
+			t.Errorf("%s: tags %q", zones, got)
+		}
+	}
+}
+
 const twoReadings = `
 http:
   zones:
