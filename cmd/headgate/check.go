@@ -29,7 +29,8 @@ YAML at all, column; then it fails. What is doubtful is printed as a warning. Of
 what is in force: what the kernel limits and what the agent serves; and of HTTP, who a request is charged to, by
 what the zones count, and what each limit of each rule lets pass, in the order in which they are asked.
 
-Limits are kept by each process for itself. --processes says what several of them let pass together.`,
+Limits are kept by each process for itself, but for those of zones with store: redis, which all machines have
+together. --processes says what several processes let pass together.`,
 		Example: `  headgate check -c headgate.yaml
   headgate check -c headgate.yaml --processes 3
   headgate check -c - -o json < headgate.yaml`,

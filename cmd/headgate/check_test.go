@@ -83,6 +83,46 @@ func TestCase20CheckSaysAllOrNone(t *testing.T) {
 	contains(t, out, "charged to all limits that it is asked about or to none")
 }
 
+const sharedConfig = `
+redis: {addrs: "127.0.0.1:6379", name: edge-1}
+http:
+  zones:
+    perip: {key: ip, rate: 60r/m, store: redis, lease: 5, overrides: [{value: 203.0.113.7, rate: 10r/s}]}
+    login: {key: ip, rate: 5r/m, algorithm: window, store: redis, lease: 2}
+    slots: {key: ip, concurrent: 10, store: redis}
+    mine:  {key: ip, rate: 1r/s}
+  rules:
+    - {match: {path: /login}, limits: [{zone: login}], on_store_failure: closed, continue: true}
+    - {match: {path: /slow}, limits: [{zone: slots}], on_store_failure: open, continue: true}
+    - {limits: [{zone: perip, burst: 20, nodelay: true}, {zone: mine}]}
+`
+
+// TestCase36CheckSaysWhatMachinesAdmitTogether: what a limit in Redis lets pass over all machines, and what without Redis.
+func TestCase36CheckSaysWhatMachinesAdmitTogether(t *testing.T) {
+	out, _ := outputOf(t, exitDone, sharedConfig, "check", "-c", "-", "--processes", "4")
+	contains(t, out,
+		"redis", "127.0.0.1:6379, database 0", "20ms at most; 1024 of them at a time", "edge-1",
+		"leaky, in redis", "window, in redis", "concurrent, in redis",
+		"- login:", "5r/m over all machines; while Redis does not answer, all are refused with 503", "refused with 429",
+		"- slots:", "10 at a time over all machines; while Redis does not answer, all pass",
+		"- perip:", "60r/m over all machines and up to 5 more for each, as leases; while Redis does not answer, each admits 60r/m by the number of machines",
+		"- mine:", "4 processes together: at one instant 4 requests")
+	out, _ = outputOf(t, exitDone, sharedConfig, "check", "-c", "-")
+	contains(t, out, "Each process counts for itself")
+	out, _ = outputOf(t, exitDone, strings.Replace(sharedConfig, ", {zone: mine}", "", 1), "check", "-c", "-")
+	if strings.Contains(out, "Each process counts for itself") {
+		t.Errorf("all limits are shared, and it says\n%s", out)
+	}
+}
+
+// TestCase36ExplainSaysWhatMachinesAdmitTogether: likewise of one request, by the rate that its key has.
+func TestCase36ExplainSaysWhatMachinesAdmitTogether(t *testing.T) {
+	out, _ := outputOf(t, exitDone, sharedConfig, "explain", "-c", "-", "--ip", "203.0.113.7", "--path", "/login")
+	contains(t, out,
+		"zone login", "5r/m over all machines; while Redis does not answer, all are refused with 503",
+		"zone perip", "10r/s over all machines and up to 5 more for each, as leases; while Redis does not answer, each admits 10r/s by the number of machines")
+}
+
 // TestCase36CheckSaysWhatProcessesAdmitTogether: limits are of each process, and that is said with numbers.
 func TestCase36CheckSaysWhatProcessesAdmitTogether(t *testing.T) {
 	out, _ := outputOf(t, exitDone, checkedConfig, "check", "-c", "-")

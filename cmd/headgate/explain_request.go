@@ -167,12 +167,13 @@ func explainedLimits(h config.HTTP, d *ruleset.Decision) []render.ExplainedLimit
 	for i := range d.Limits {
 		a := &d.Limits[i]
 		view := render.ExplainedLimit{Rule: a.Rule, Key: a.Key(), DryRun: a.DryRun}
-		z, u := useOf(h, a.Rule, a.Zone)
+		r, z, u := useOf(h, a.Rule, a.Zone)
 		quota, slots := z.Quota, z.Slots
 		if o, has := overrideOf(z, a); has {
 			quota, slots, view.Override = o.Quota, o.Slots, true
 		}
 		view.Limit = limitInForce(z, u, quota, slots)
+		view.Limit.Shared = sharedInForce(r, z, quota, slots)
 		limits = append(limits, view)
 	}
 	return limits
@@ -192,16 +193,16 @@ func overrideOf(z config.Zone, a *ruleset.Applied) (config.Override, bool) {
 	return z.Overrides[i], true
 }
 
-// useOf returns a zone, and how a rule uses it. Names of both are unique.
-func useOf(h config.HTTP, rule, zone string) (config.Zone, config.Use) {
+// useOf returns a rule and a zone, and how it uses that. Names of both are unique.
+func useOf(h config.HTTP, rule, zone string) (config.Rule, config.Zone, config.Use) {
 	for _, r := range h.Rules {
 		for _, u := range r.Limits {
 			if r.Name == rule && h.Zones[u.Zone].Name == zone {
-				return h.Zones[u.Zone], u
+				return r, h.Zones[u.Zone], u
 			}
 		}
 	}
-	return config.Zone{}, config.Use{}
+	return config.Rule{}, config.Zone{}, config.Use{}
 }
 
 // mostAtOnce is how many requests explain sends.

@@ -94,7 +94,10 @@ func zoneInForce(h config.HTTP, i int, z config.Zone) render.ZoneInForce {
 		Overrides: overridesInForce(z), Allow: len(z.Allow),
 	}
 	if z.Algorithm == config.Concurrent {
-		view.Limit = fmt.Sprintf("%d at a time", z.Slots)
+		view.Limit = slotWords(z.Slots)
+	}
+	if z.Store == config.StoreRedis {
+		view.Store = z.Store
 	}
 	for _, p := range z.Key {
 		view.Key = append(view.Key, p.String())
@@ -111,6 +114,24 @@ func zoneInForce(h config.HTTP, i int, z config.Zone) render.ZoneInForce {
 	return view
 }
 
+func slotWords(n uint64) string { return fmt.Sprintf("%d at a time", n) }
+
+// sharedInForce returns what is said of a limit that machines share as a rule has it, for the keys of one quota.
+func sharedInForce(r config.Rule, z config.Zone, q config.Quota, slots uint64) *render.SharedLimit {
+	if z.Store != config.StoreRedis {
+		return nil
+	}
+	limit := q.Text
+	if z.Algorithm == config.Concurrent {
+		limit = slotWords(slots)
+	}
+	l := &render.SharedLimit{Limit: limit, OnFailure: string(r.OnStoreFailure), Status: cmp.Or(r.FailStatus, r.Status)}
+	if z.Algorithm != config.Window { // a lease ends with the window that it is from
+		l.Lease = z.Lease
+	}
+	return l
+}
+
 func ruleInForce(h config.HTTP, r config.Rule) render.RuleInForce {
 	view := render.RuleInForce{
 		Name: r.Name, Match: matchWords(r.Match), Limits: []render.LimitInForce{},
@@ -119,6 +140,7 @@ func ruleInForce(h config.HTTP, r config.Rule) render.RuleInForce {
 	for _, u := range r.Limits {
 		z := h.Zones[u.Zone]
 		l := limitInForce(z, u, z.Quota, z.Slots)
+		l.Shared = sharedInForce(r, z, z.Quota, z.Slots)
 		for _, o := range z.Overrides {
 			l.Overrides = append(l.Overrides, render.OverriddenLimit{
 				Value: valueWords(o.Value), Limit: limitInForce(z, u, o.Quota, o.Slots),

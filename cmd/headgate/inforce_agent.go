@@ -15,6 +15,12 @@ import (
 // sectionsInForce returns what is said of the sections of a file but http, in the order of the documentation.
 func sectionsInForce(f *config.File) []render.SectionInForce {
 	all := []render.SectionInForce{}
+	if f.Redis != nil {
+		all = append(all, redisInForce(f.Redis))
+	}
+	if f.Fleet != nil {
+		all = append(all, fleetInForce(f.Fleet))
+	}
 	if f.Kernel != nil {
 		all = append(all, kernelInForce(f.Kernel))
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // Observe makes an offence of a request that was refused. It does nothing for others, also those that only a rule in
-// dry run would refuse. Nothing of r and d is kept. It does not wait.
+// dry run would refuse, and those that were refused because a store of limits did not answer. Nothing of r and d is kept. It does not wait.
 func (h *HandDown) Observe(r *ruleset.Request, d *ruleset.Decision) {
-	if d.Allowed {
+	if d.Allowed || d.Unavailable {
 		return
 	}
 	why, voucher := absent(r, d, h.o.Local)

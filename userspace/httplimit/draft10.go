@@ -35,15 +35,15 @@ func (r *Response) draft10(d *ruleset.Decision) {
 	r.end(draft10Policy)
 }
 
-// isShown reports whether limit i is enforced and no other of the same zone says it better.
+// isShown reports whether limit i is enforced, its state known, and no other of the same zone says it better.
 func isShown(d *ruleset.Decision, i int) bool {
 	a := &d.Limits[i]
-	if a.DryRun {
+	if a.DryRun || a.Unknown {
 		return false
 	}
 	for j := range d.Limits {
 		b := &d.Limits[j]
-		if j == i || b.DryRun || b.Zone != a.Zone {
+		if j == i || b.DryRun || b.Unknown || b.Zone != a.Zone {
 			continue
 		}
 		if leavesLess(b, a) || j < i && !leavesLess(a, b) {

@@ -30,19 +30,19 @@ func problemOf(d *ruleset.Decision, detail []byte) problem {
 		Status: d.Status,
 		Detail: detail,
 	}
-	if d.Status >= 500 {
+	if d.Status >= 500 || d.Unavailable {
 		p.Type = problemTypes + "temporary-reduced-capacity"
 		p.Title = "Request cannot be satisfied due to temporary server capacity constraints"
 	}
 	return p
 }
 
-// violated appends to names those of the limits that refused, each once, in order.
+// violated appends to names those of the limits that the request went beyond, each once, in order.
 func violated(d *ruleset.Decision, names []string) []string {
 	for i := range d.Limits {
 		a := &d.Limits[i]
 		name := policyName(a.Zone)
-		if !a.DryRun && !a.Result.Allowed && !slices.Contains(names, name) {
+		if !a.DryRun && !a.Result.Allowed && !a.Unknown && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -51,13 +51,22 @@ func violated(d *ruleset.Decision, names []string) []string {
 
 // appendDetail says what a person can do.
 func appendDetail(b []byte, d *ruleset.Decision) []byte {
+	if d.Unavailable {
+		b = append(b, "Limits cannot be looked up at the moment, and this request is not let through without them. Try again in "...)
+		return appendSeconds(b, retrySeconds(d))
+	}
 	if d.RetryAfter == limit.Never {
 		b = strconv.AppendQuote(append(b, "The request is larger than limit "...), policyName(d.Zone))
 		return append(b, " allows at once. Trying again does not help."...)
 	}
 	b = strconv.AppendQuote(append(b, "Limit "...), policyName(d.Zone))
-	b = strconv.AppendUint(append(b, " is used up. Try again in "...), retrySeconds(d), 10)
-	if retrySeconds(d) == 1 {
+	return appendSeconds(append(b, " is used up. Try again in "...), retrySeconds(d))
+}
+
+// appendSeconds appends a number of seconds and the end of a sentence.
+func appendSeconds(b []byte, n uint64) []byte {
+	b = strconv.AppendUint(b, n, 10)
+	if n == 1 {
 		return append(b, " second."...)
 	}
 	return append(b, " seconds."...)

@@ -19,12 +19,12 @@ func (r *Response) three(d *ruleset.Decision, t three) {
 }
 
 // Strictest returns the limit that leaves least, of equal ones that which takes longer to leave more; nil if no
-// limit is enforced. It is the one that the older families of fields are about. Of a refused request's limits it is one of those that refused.
+// limit is enforced whose state is known. It is the one that the older families of fields are about. Of a refused request's limits it is one of those that refused.
 func Strictest(d *ruleset.Decision) *ruleset.Applied {
 	var least *ruleset.Applied
 	for i := range d.Limits {
 		a := &d.Limits[i]
-		if a.DryRun || !d.Allowed && a.Result.Allowed {
+		if a.DryRun || a.Unknown || !d.Allowed && a.Result.Allowed {
 			continue
 		}
 		if least == nil || leavesLess(a, least) {

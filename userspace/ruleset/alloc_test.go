@@ -7,6 +7,8 @@ package ruleset_test
 import (
 	"testing"
 	"time"
+
+	"github.com/headgate/headgate/userspace/shared"
 )
 
 // TestNoAllocation: neither an allowed nor a refused request allocates once its keys are known.
@@ -30,5 +32,37 @@ func TestNoAllocation(t *testing.T) {
 				t.Errorf("%s, %s: nothing was refused", name, what)
 			}
 		}
+	}
+}
+
+// nothingStore answers at once that all is well, or that it is down.
+type nothingStore struct {
+	shared.Store
+	err error
+}
+
+func (s *nothingStore) Take(_ string, charges []shared.Charge) (bool, error) {
+	for i := range charges {
+		charges[i].Known, charges[i].Result.Allowed = true, true
+	}
+	return true, s.err
+}
+
+// TestNoAllocationForAStore: what asking costs beside the store's own work is no memory.
+func TestNoAllocationForAStore(t *testing.T) {
+	const file = `
+http:
+  zones: {a: {key: [ip, path], rate: 1000r/s, store: redis}, b: {key: ip, rate: 1000r/s}, c: {key: ip, rate: 1000r/s, store: redis}}
+  rules: [{limits: [{zone: a, burst: 100000, nodelay: true}, {zone: b, burst: 100000, nodelay: true}], continue: true}, {limits: [{zone: c, burst: 100000, nodelay: true}]}]
+`
+	store := new(nothingStore)
+	l := machine(t, file, store, 1)
+	r := get("/x")
+	if got := testing.AllocsPerRun(2000, func() { l.Decide(r, start).Free(start) }); got != 0 {
+		t.Errorf("%v allocations a request", got)
+	}
+	store.err = errDown
+	if got := testing.AllocsPerRun(2000, func() { l.Decide(r, start).Free(start) }); got > 1 { // a buffer that the store may still read is not used again
+		t.Errorf("%v allocations a request without the store", got)
 	}
 }

@@ -146,8 +146,11 @@ func (d *Decision) Free(now time.Duration) {
 
 // reset makes d the zero value, but for memory.
 func (d *Decision) reset() {
-	if cap(d.buf) > keptBuffer || d.sharing.failed() { // what the store has not answered may still read it
+	switch {
+	case cap(d.buf) > keptBuffer:
 		d.buf = nil
+	case d.sharing.failed(): // who has not answered in time may still read it
+		d.buf = make([]byte, 0, cap(d.buf))
 	}
 	d.sharing.reset()
 	*d = Decision{

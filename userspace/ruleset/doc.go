@@ -38,4 +38,14 @@
 // A rule with dry_run delays nothing and refuses nothing. It is charged where the request passes and
 // its own limits would let it, as in nginx. So if it is to take nothing from the limits of other
 // rules, it needs a zone of its own.
+//
+// # Limits that machines share
+//
+// Zones of store redis are kept in a [shared.Store] by a [Live] that has a [Fleet]. The order in which the limits of a request are asked
+// is then: those in memory, without a charge; those in the store, in one call that charges all or none; those in memory, with a
+// charge. If the last refuses what the first allowed, the store gives back. So a request that memory refuses asks nobody,
+// and no lock is held while the store is asked.
+//
+// Where the store does not answer, limiters of the same zones in memory stand in, whose limits are divided by the number of machines, or
+// whatever else the rule says; see [Way].
 package ruleset

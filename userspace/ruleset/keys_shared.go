@@ -20,7 +20,7 @@ func (z *zone) peekShared(state *KeyState, k key, b *bound) bool {
 	state.Store, state.Result, state.ResetAfter = Redis, r, r.ResetAfter
 	state.Owed = (r.Limit - min(r.Remaining, r.Limit)) * 1000
 	if z.algorithm == config.Leaky {
-		state.Owed = r.Excess
+		state.Owed = asked[0].Result.Excess // what the key owes beside one request
 	}
 	return true
 }

@@ -49,6 +49,7 @@ func (d *Decision) peekShared() {
 		}
 		d.learn(c)
 	}
+	s.calls = emptied(s.calls) // nothing is held
 	d.nameWay()
 }
 

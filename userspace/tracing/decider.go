@@ -62,7 +62,7 @@ func (p *Provider) records(parent trace.SpanContext) bool {
 
 // attributes returns what a span says. All texts are names in the configuration.
 func attributes(d *ruleset.Decision) []attribute.KeyValue {
-	all := make([]attribute.KeyValue, 0, 6)
+	all := make([]attribute.KeyValue, 0, 7)
 	all = append(all, attribute.Bool("headgate.allowed", d.Allowed))
 	if d.Rule != "" {
 		all = append(all, attribute.String("headgate.rule", d.Rule), attribute.String("headgate.zone", d.Zone))
@@ -75,6 +75,9 @@ func attributes(d *ruleset.Decision) []attribute.KeyValue {
 	}
 	if d.DryRun {
 		all = append(all, attribute.Bool("headgate.dry_run", true))
+	}
+	if d.Store != ruleset.NotShared {
+		all = append(all, attribute.String("headgate.store", d.Store.String()))
 	}
 	return all
 }

@@ -154,6 +154,10 @@ func TestAttributes(t *testing.T) {
 			ruleset.Decision{Allowed: true, DryRun: true, Rule: "r", Zone: "z"},
 			map[string]any{"headgate.allowed": true, "headgate.rule": "r", "headgate.zone": "z", "headgate.dry_run": true},
 		},
+		"without the store": {
+			ruleset.Decision{Allowed: true, Store: ruleset.Local},
+			map[string]any{"headgate.allowed": true, "headgate.store": "local"},
+		},
 	}
 	for name, test := range tests {
 		span := record(t, 1, 0, test.decision, http.Header{})[0]

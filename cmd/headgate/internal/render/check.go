@@ -75,9 +75,21 @@ func (f *InForce) table(p *Page) {
 	p.Section()
 	p.Line("A request is charged to all limits that it is asked about or to none: what one refuses costs nothing in")
 	p.Line("the others. A limit is skipped for a request that lacks a part of its key.")
-	if f.Processes <= 1 {
+	if f.Processes <= 1 && f.countsAlone() {
 		p.Line("Each process counts for itself: behind N of them a client may have N times as much (--processes).")
 	}
+}
+
+// countsAlone reports whether there are limits that machines do not share.
+func (f *InForce) countsAlone() bool {
+	for _, r := range f.Rules {
+		for _, l := range r.Limits {
+			if l.Shared == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (f *InForce) zones(p *Page) {
@@ -100,7 +112,10 @@ func (f *InForce) rules(p *Page) {
 		p.Line("%s: %s", r.title(i+1), r.Match)
 		for _, l := range r.Limits {
 			p.Line("   - %s: %s", l.Zone, l)
-			if f.Processes > 1 {
+			switch {
+			case l.Shared != nil:
+				p.Line("     %s", l.Shared)
+			case f.Processes > 1:
 				p.Line("     %s", l.Together(f.Processes))
 			}
 			l.overrides(p)

@@ -11,6 +11,22 @@ import (
 	"github.com/headgate/headgate/test/golden"
 )
 
+// checkShared has limits that machines share, with all that may become of them.
+func checkShared() render.Check {
+	c := check(3)
+	for i := range c.InForce.Rules {
+		for j := range c.InForce.Rules[i].Limits {
+			l := &c.InForce.Rules[i].Limits[j]
+			l.Shared = &render.SharedLimit{Limit: "60r/m", OnFailure: []string{"local", "open", "closed"}[j%3], Status: 503, Lease: uint64(j % 2 * 5)}
+		}
+	}
+	c.InForce.Processes = 1
+	for i := range c.InForce.Zones {
+		c.InForce.Zones[i].Store = "redis"
+	}
+	return c
+}
+
 func httpViews() map[string]render.View {
 	return map[string]render.View{
 		"explanation_delay":   delayed(),
@@ -18,6 +34,7 @@ func httpViews() map[string]render.View {
 		"check":               check(1),
 		"check_processes":     check(3),
 		"check_sections":      checkSections(),
+		"check_shared":        checkShared(),
 		"check_wrong":         wrongFile(),
 		"check_empty":         render.Check{File: "headgate.yaml", Valid: true, Errors: []render.Problem{}, Warnings: []render.Problem{}, InForce: &render.InForce{Sections: []render.SectionInForce{}, Allow: []string{}, Zones: []render.ZoneInForce{}, Rules: []render.RuleInForce{}}},
 		"request":             explained(),

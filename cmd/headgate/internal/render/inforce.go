@@ -25,8 +25,35 @@ type LimitInForce struct {
 	// Interval is the time between two requests in the long run, Window that of a window.
 	Interval Milliseconds `json:"interval_ms,omitempty"`
 	Window   Milliseconds `json:"window_ms,omitempty"`
+	// Shared is nil for a limit of each process alone.
+	Shared *SharedLimit `json:"shared,omitempty"`
 	// Overrides are not in JSON: the zone has them.
 	Overrides []OverriddenLimit `json:"-"`
+}
+
+// SharedLimit is what is said of a limit that all machines have together, in Redis.
+type SharedLimit struct {
+	Limit     string `json:"limit"` // "60r/m", "10 at a time"
+	OnFailure string `json:"on_store_failure"`
+	Status    int    `json:"status"` // of what is refused because Redis does not answer
+	// Lease is how many requests of a key each machine may let pass beyond it for a moment.
+	Lease uint64 `json:"lease,omitempty"`
+}
+
+// String says who admits how much.
+func (s SharedLimit) String() string {
+	text := s.Limit + " over all machines"
+	if s.Lease > 0 {
+		text += fmt.Sprintf(" and up to %d more for each, as leases", s.Lease)
+	}
+	text += "; while Redis does not answer, "
+	switch s.OnFailure {
+	case "open":
+		return text + "all pass"
+	case "closed":
+		return text + fmt.Sprintf("all are refused with %d", s.Status)
+	}
+	return text + "each admits " + s.Limit + " by the number of machines"
 }
 
 // OverriddenLimit is what the limit is for a value of the key with a rate of its own.
@@ -189,6 +216,7 @@ type ZoneInForce struct {
 	Key        []string `json:"key"`
 	Limit      string   `json:"limit"` // "10r/s", "10 at a time"
 	Algorithm  string   `json:"algorithm"`
+	Store      string   `json:"store,omitempty"` // "redis"; empty for the memory of each process
 	MaxKeys    int      `json:"max_keys,omitempty"`
 	IPv4Prefix int      `json:"ipv4_prefix,omitempty"`
 	IPv6Prefix int      `json:"ipv6_prefix,omitempty"`
@@ -214,8 +242,12 @@ func (z ZoneInForce) cells() []string {
 	if z.IPv4Prefix > 0 {
 		prefixes = fmt.Sprintf("/%d, /%d", z.IPv4Prefix, z.IPv6Prefix)
 	}
+	algorithm := z.Algorithm
+	if z.Store != "" {
+		algorithm += ", in " + z.Store
+	}
 	return []string{
-		z.Name, strings.Join(z.Key, ", "), z.Limit, z.Algorithm, prefixes, keys,
+		z.Name, strings.Join(z.Key, ", "), z.Limit, algorithm, prefixes, keys,
 		strconv.Itoa(len(z.Overrides)), strconv.Itoa(z.Allow), yesNo(z.Used),
 	}
 }

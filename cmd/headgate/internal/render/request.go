@@ -115,6 +115,9 @@ func (r ExplainedRequest) limits(p *Page) {
 		p.Line("%d. %s, zone %s%s", i+1, l.Rule, l.Limit.Zone, l.remarks())
 		p.Line("   key %s", l.Key)
 		p.Line("   %s", l.Limit)
+		if l.Limit.Shared != nil {
+			p.Line("   %s", l.Limit.Shared)
+		}
 	}
 	for _, s := range r.Skipped {
 		p.Line("-  %s, zone %s: not asked, %s", s.Rule, s.Zone, s.words())
