@@ -110,7 +110,7 @@ func TestSpared(t *testing.T) {
 			}
 			return ""
 		}
-		b.kernel.protected = protect
+		b.kernel.change(func() { b.kernel.protected = protect })
 		synctest.Wait()
 		a.Share([]Rule{block("192.0.2.1/32", time.Hour)})
 		limit := Rule{Prefix: ssh, Action: config.Limit}
@@ -205,7 +205,7 @@ func TestKernelFails(t *testing.T) {
 func TestManyRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, r *fakeRedis) {
 		a, b := newMachine(t, r.connect(), usual("a")).run(), newMachine(t, r.connect(), usual("b")).run()
-		b.kernel.refuses = func(r Rule) bool { return r.Prefix.Addr().As4()[3]%2 == 1 }
+		b.kernel.change(func() { b.kernel.refuses = func(r Rule) bool { return r.Prefix.Addr().As4()[3]%2 == 1 } })
 		synctest.Wait()
 		a.set(blocks(1, 200)...)
 		time.Sleep(30 * time.Second)
@@ -273,18 +273,27 @@ func TestLost(t *testing.T) {
 		synctest.Wait()
 		away.stop()
 		all := "block 192.0.2.1/32, block 192.0.2.2/32, block 192.0.2.3/32"
-		never := func(m *machine) {
-			m.kernel.refuses = nil
+		want := func(m *machine) {
+			t.Helper()
 			if got := m.kernel.inForce(); got != all {
 				t.Errorf("%s: %s", m.o.Redis.Name, got)
 			}
 		}
-		never(a)
+		want(a)
+		for _, m := range []*machine{a, b} {
+			m.kernel.change(func() {
+				m.kernel.watch = func(rules []Rule) {
+					if len(rules) < 3 {
+						t.Errorf("%s has only %v", m.o.Redis.Name, rules)
+					}
+				}
+			})
+		}
 		r.lose()
 		time.Sleep(3 * beatEvery)
 		synctest.Wait()
-		never(a)
-		never(b)
+		want(a)
+		want(b)
 		c := newMachine(t, r.connect(), usual("c")).run()
 		synctest.Wait()
 		if got := c.kernel.inForce(); got != "block 192.0.2.2/32, block 192.0.2.3/32" {
@@ -299,14 +308,17 @@ func TestLost(t *testing.T) {
 		if r.version != version {
 			t.Errorf("%d changes more", r.version-version)
 		}
-		never(b)
+		want(b)
+		for _, m := range []*machine{a, b} {
+			m.kernel.change(func() { m.kernel.watch = nil })
+		}
 		if had := a.unset("192.0.2.1/32"); len(had) != 1 {
 			t.Errorf("taken back: %v", had)
 		}
 		synctest.Wait()
 		all = "block 192.0.2.2/32, block 192.0.2.3/32"
-		never(a)
-		never(b)
+		want(a)
+		want(b)
 		if got := a.counts.published.Load(); got != 3 {
 			t.Errorf("%d published", got)
 		}
@@ -392,9 +404,11 @@ func TestCoalesce(t *testing.T) {
 			t.Errorf("%d rules after %d calls", got, k.calls)
 		}
 		looked := b.conn.(*fakeConn).called(b.scripts.look)
+		b.following.Lock() // it is busy
 		for range 100 {
 			b.hear(redisconn.Message{Text: "\xff nonsense"})
 		}
+		b.following.Unlock()
 		synctest.Wait()
 		if got := b.conn.(*fakeConn).called(b.scripts.look); k.calls != 2 || got > looked+2 {
 			t.Errorf("nonsense led to %d calls of the kernel and %d looks", k.calls-2, got-looked)

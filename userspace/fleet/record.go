@@ -40,8 +40,8 @@ func readSlot(text string) (slot, error) {
 
 // canonical returns a prefix masked, and as one of IPv4 if it is a mapped one; it is not valid if that has no sense.
 func canonical(p netip.Prefix) netip.Prefix {
-	if p.Addr().Is4In6() && p.Bits() >= 96 {
-		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	if p.Addr().Is4In6() {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96) // no prefix if it is more than all of IPv4
 	}
 	return p.Masked()
 }
