@@ -45,7 +45,7 @@ func TestRulesEnd(t *testing.T) {
 				}
 			}
 			time.Sleep(askEvery + time.Second)
-			if s := b.Status(t.Context()); s.Rules != 0 || len(b.follower.view.records) != 0 {
+			if s := b.Status(t.Context()); s.Rules != 0 || len(b.follower.view.places) != 0 {
 				t.Errorf("what has ended is remembered: %+v", s)
 			}
 		})
@@ -321,6 +321,32 @@ func TestLost(t *testing.T) {
 		want(b)
 		if got := a.counts.published.Load(); got != 3 {
 			t.Errorf("%d published", got)
+		}
+	})
+}
+
+// TestClockGoesBack shows that what is said by a clock that shows less than the one before is so all the same.
+func TestClockGoesBack(t *testing.T) {
+	bubble(t, func(t *testing.T, r *fakeRedis) {
+		a, b := newMachine(t, r.connect(), usual("a")).run(), newMachine(t, r.connect(), usual("b")).run()
+		away := newMachine(t, r.connect(), usual("away")).run()
+		synctest.Wait()
+		away.set(block("192.0.2.1/32", 0), block("192.0.2.2/32", 0), block("192.0.2.3/32", 0))
+		synctest.Wait()
+		away.stop()
+		r.lose()
+		r.mu.Lock()
+		r.offset = -time.Hour
+		r.mu.Unlock()
+		time.Sleep(3 * beatEvery)
+		synctest.Wait()
+		a.unset("192.0.2.1/32")
+		a.set(allow("192.0.2.2/32", 0))
+		synctest.Wait()
+		for _, m := range []*machine{a, b} {
+			if got := m.kernel.inForce(); got != "allow 192.0.2.2/32, block 192.0.2.3/32" {
+				t.Errorf("%s: %s", m.o.Redis.Name, got)
+			}
 		}
 	})
 }

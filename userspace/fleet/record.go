@@ -60,13 +60,19 @@ func tooWide(p netip.Prefix) error {
 	return nil
 }
 
-// record is what the fleet says of a slot: a rule, or that it was taken back. It does not change.
+// record is what the fleet says of a slot: a rule, or that it was taken back. That does not change.
 type record struct {
 	slot
 	at   int64     // when it was said, in ms by the clock of Redis; of two, the later is so
 	end  time.Time // here; zero for none
 	gone bool      // taken back
 	rule Rule      // without For
+
+	// What the follower notes of a rule: whether it has asked what protects the prefix here, what that is, empty for nothing,
+	// and the same of why it is not in force here, which was said last; and whether the kernel has it.
+	asked                 bool
+	answer, verdict, said string
+	inForce               bool
 }
 
 func (r *record) ended(now time.Time) bool { return !r.end.IsZero() && !now.Before(r.end) }
