@@ -159,6 +159,10 @@ func TestGarbage(t *testing.T) {
 		rule := fmt.Sprintf("192.0.2.2%s/32", strconv.Itoa(10+i))
 		a.set(block(rule, time.Hour))
 		all = append(all, "block "+rule)
+		ends, gone, slots := s.Do("ZCARD", key+"ends"), s.Do("ZCARD", key+"gone"), s.Do("ZCARD", key+"changes")
+		if ends != slots || gone != "0" {
+			t.Errorf("after %q: %s rules with an end and %s without, of %s", commands, ends, gone, slots)
+		}
 		for _, m := range []*machine{a, b} {
 			m.kernel.awaitRules(t, strings.Join(all, ", "))
 		}

@@ -24,14 +24,14 @@ func TestRulesEnd(t *testing.T) {
 			b := newMachine(t, r.connect(), usual("b")).run()
 			synctest.Wait()
 			a.Share([]Rule{block("192.0.2.1/32", time.Hour)})
-			a.set(allow("192.0.2.1/32", 10*time.Minute), block("192.0.2.2/32", 20*time.Minute))
+			a.set(allow("192.0.2.1/32", 630*time.Second), block("192.0.2.2/32", 20*time.Minute))
 			synctest.Wait()
 			for _, step := range []struct {
 				after time.Duration
 				want  string
 			}{
 				{0, "allow 192.0.2.1/32, block 192.0.2.2/32"},
-				{10*time.Minute - 2*time.Millisecond, "allow 192.0.2.1/32, block 192.0.2.2/32"},
+				{630*time.Second - 2*time.Millisecond, "allow 192.0.2.1/32, block 192.0.2.2/32"},
 				{4 * time.Millisecond, "block 192.0.2.1/32, block 192.0.2.2/32"},
 				{10 * time.Minute, "block 192.0.2.1/32"},
 				{40 * time.Minute, ""},
