@@ -174,6 +174,9 @@ func TestGarbage(t *testing.T) {
 	}
 	a.set(block("198.51.100.1/32", time.Hour)) // where there was nonsense
 	b.kernel.await(t, "it is in force", func() bool { return strings.Contains(b.kernel.inForce(), "198.51.100.1/32") })
+	if got := b.kernel.inForce(); strings.Contains(got, " 0.0.0.0/") {
+		t.Errorf("too much is blocked: %s", got)
+	}
 }
 
 // TestQuotaOfAMinute shows how long the script counts what was published.

@@ -59,7 +59,8 @@ func TestAwayKeepsTheRules(t *testing.T) {
 		a := newMachine(t, r.connect(), usual("a")).run()
 		b := newMachine(t, r.connect(), usual("b")).run()
 		synctest.Wait()
-		a.set(block("192.0.2.1/32", time.Hour), block("192.0.2.2/32", 0))
+		a.set(block("192.0.2.1/32", time.Hour), block("192.0.2.2/32", 0), allow("192.0.2.6/32", 10*time.Minute))
+		a.Share([]Rule{block("192.0.2.6/32", 2*time.Hour)})
 		synctest.Wait()
 		down := errors.New("connection refused")
 		a.conn.(*fakeConn).fail(down)
@@ -72,18 +73,18 @@ func TestAwayKeepsTheRules(t *testing.T) {
 			t.Errorf("Unset: %v", err)
 		}
 		time.Sleep(30 * time.Minute)
-		if got := b.kernel.inForce(); got != "block 192.0.2.1/32, block 192.0.2.2/32" {
+		if got := b.kernel.inForce(); got != "block 192.0.2.1/32, block 192.0.2.2/32, block 192.0.2.6/32" {
 			t.Errorf("after half an hour: %s", got)
 		}
 		time.Sleep(31 * time.Minute)
-		if got := b.kernel.inForce(); got != "block 192.0.2.2/32" {
+		if got := b.kernel.inForce(); got != "block 192.0.2.2/32, block 192.0.2.6/32" {
 			t.Errorf("after its end: %s", got)
 		}
 		a.conn.(*fakeConn).fail(nil)
 		b.conn.(*fakeConn).fail(nil)
 		time.Sleep(mostWait + 2*beatEvery)
 		synctest.Wait()
-		if got := b.kernel.inForce(); got != "block 192.0.2.2/32, block 192.0.2.3/32" {
+		if got := b.kernel.inForce(); got != "block 192.0.2.2/32, block 192.0.2.3/32, block 192.0.2.6/32" {
 			t.Errorf("when Redis is back: %s", got)
 		}
 		if got := a.log.count("cannot be read"); got > 1 {

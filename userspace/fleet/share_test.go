@@ -59,6 +59,9 @@ func TestShareWhileAway(t *testing.T) {
 			a.Share(blocks(3+i, 4))
 			time.Sleep(time.Minute)
 		}
+		if got := len(a.shared.items); got > 10 {
+			t.Errorf("%d wait", got)
+		}
 		c.fail(nil)
 		time.Sleep(mostWait + 2*beatEvery)
 		synctest.Wait()
