@@ -22,18 +22,12 @@ func (a *follower) apply() error {
 		a.standing.Store(&s)
 		return nil
 	}
-	a.view.sweep(now)
-	winners, next := a.view.winners()
-	verdicts, err := a.judge(winners, again)
-	if err != nil {
+	winners, next := a.view.winners(now)
+	if err := a.judge(winners, again); err != nil {
 		return err
 	}
-	refused, err := a.enforce(admitted(winners, verdicts), now, again)
-	for r, reason := range refused {
-		verdicts[r], a.answers[r] = reason, reason
-	}
-	a.tellSpared(verdicts)
-	a.verdicts = verdicts
+	err := a.enforce(winners, now, again)
+	a.tellSpared(winners)
 	if err != nil {
 		return err
 	}
@@ -45,30 +39,26 @@ func (a *follower) apply() error {
 	return nil
 }
 
-// judge returns why rules must not be in force here: empty for those that may. What protects a prefix is as it was until it
-// is asked again.
-func (a *follower) judge(winners map[netip.Prefix]*record, again bool) (map[*record]string, error) {
-	verdicts := make(map[*record]string, len(winners))
+// judge decides which rules must not be in force here. What protects a prefix is as it was until it is asked again.
+func (a *follower) judge(winners []*record, again bool) error {
 	if !a.follows() {
-		return verdicts, nil
+		return nil
 	}
-	allowed, answers := newAllowed(winners), make(map[*record]string, len(winners))
+	allowed := newAllowed(winners)
 	for _, r := range winners {
 		if r.rule.Action == config.Allow {
 			continue
 		}
-		reason, known := a.answers[r]
-		if !known || again {
+		if !r.asked || again {
 			var err error
-			if reason, err = a.protection(r.prefix); err != nil {
-				return nil, err
+			if r.answer, err = a.protection(r.prefix); err != nil {
+				return err
 			}
+			r.asked = true
 		}
-		answers[r] = reason
-		verdicts[r] = cmp.Or(reason, allowed.reason(r.prefix))
+		r.verdict = cmp.Or(r.answer, allowed.reason(r.prefix))
 	}
-	a.answers = answers
-	return verdicts, nil
+	return nil
 }
 
 // protection returns what on this machine protects a prefix.
@@ -85,11 +75,11 @@ type allowed struct {
 	bits     map[int]struct{}
 }
 
-func newAllowed(winners map[netip.Prefix]*record) allowed {
+func newAllowed(winners []*record) allowed {
 	all := allowed{map[netip.Prefix]struct{}{}, map[int]struct{}{}}
-	for p, r := range winners {
+	for _, r := range winners {
 		if r.rule.Action == config.Allow {
-			all.prefixes[p], all.bits[p.Bits()] = struct{}{}, struct{}{}
+			all.prefixes[r.prefix], all.bits[r.prefix.Bits()] = struct{}{}, struct{}{}
 		}
 	}
 	return all
@@ -112,23 +102,12 @@ func (all allowed) reason(p netip.Prefix) string {
 	return ""
 }
 
-// admitted returns those that nothing speaks against.
-func admitted(winners map[netip.Prefix]*record, verdicts map[*record]string) map[netip.Prefix]*record {
-	in := make(map[netip.Prefix]*record, len(winners))
-	for p, r := range winners {
-		if verdicts[r] == "" {
-			in[p] = r
-		}
-	}
-	return in
-}
-
 // stand tells the others, and Status, how far this is, and how late the changes came that are in force now.
-func (a *follower) stand(winners map[netip.Prefix]*record) {
+func (a *follower) stand(winners []*record) {
 	s := *a.standing.Load()
 	s.epoch, s.version, s.rules, s.spared = a.epoch, a.version, len(winners), 0
 	for _, r := range winners {
-		if a.verdicts[r] != "" {
+		if r.verdict != "" {
 			s.spared++
 		}
 	}

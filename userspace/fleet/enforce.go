@@ -3,8 +3,6 @@ package fleet
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"net/netip"
 	"slices"
 	"time"
 )
@@ -13,50 +11,68 @@ import (
 // asked then is asked next time.
 const mostTries = 64
 
-// enforce makes the rules of the kernel these, if they are others than it was told, or if it is to be told again. It
-// returns those that the kernel does not take, and an error if it takes none, or could not be asked about all.
-func (a *follower) enforce(rules map[netip.Prefix]*record, now time.Time, again bool) (refused map[*record]string, err error) {
-	if !a.follows() || !again && a.tells(rules, now) {
-		return nil, nil
+// enforce makes the rules of the kernel those without a verdict, if they are others than it was told, or if it is to be
+// told again. One that the kernel does not take has a verdict then. An error says that it takes none, or that it could not
+// be asked about all.
+func (a *follower) enforce(winners []*record, now time.Time, again bool) error {
+	if !a.follows() {
+		return nil
 	}
-	tries := attempt{follower: a, now: now, refused: map[*record]string{}}
-	err = tries.set(slices.Collect(maps.Values(rules)))
-	if err != nil {
-		if err = tries.apart(rules, err); err != nil && !tries.some {
-			return nil, err
+	rules := make([]*record, 0, len(winners))
+	for _, r := range winners {
+		if r.verdict == "" {
+			rules = append(rules, r)
 		}
 	}
-	a.tellInForce(tries.in)
-	a.inForce = map[netip.Prefix]*record{}
-	for _, r := range tries.in {
-		a.inForce[r.prefix] = r
+	if !again && a.told && a.tells(rules, now) {
+		return nil
 	}
-	return tries.refused, err
+	t := attempt{follower: a, now: now}
+	err := t.set(rules)
+	if err != nil {
+		err = t.apart(rules, err)
+	}
+	if t.some {
+		a.note(t.in)
+	}
+	return err
 }
 
-// tells reports whether the kernel was told these rules.
-func (a *follower) tells(rules map[netip.Prefix]*record, now time.Time) bool {
-	for p, r := range rules {
-		if a.inForce[p] != r {
+// tells reports whether the kernel was told these rules, and no others.
+func (a *follower) tells(rules []*record, now time.Time) bool {
+	for _, r := range rules {
+		if !r.inForce {
 			return false
 		}
 	}
-	for p, r := range a.inForce {
-		if rules[p] == nil && !r.ended(now) {
-			return false
+	there := 0
+	for _, r := range a.inForce {
+		if !r.ended(now) {
+			there++
 		}
 	}
-	return a.inForce != nil
+	return there == len(rules)
+}
+
+// note notes and tells what the kernel has.
+func (a *follower) note(rules []*record) {
+	a.tellInForce(rules)
+	for _, r := range a.inForce {
+		r.inForce = false
+	}
+	for _, r := range rules {
+		r.inForce = true
+	}
+	a.inForce, a.told = rules, true
 }
 
 // attempt finds out which rules a kernel takes that does not take all.
 type attempt struct {
 	*follower
-	now     time.Time
-	in      []*record // what it has taken last
-	some    bool      // it has taken something
-	refused map[*record]string
-	calls   int
+	now   time.Time
+	in    []*record // what it has taken last
+	some  bool      // it has taken something
+	calls int
 }
 
 // set makes the rules of the kernel these.
@@ -75,10 +91,10 @@ func (t *attempt) set(records []*record) error {
 }
 
 // apart tells the kernel first what it has taken before, to see whether it takes anything, and then the others.
-func (t *attempt) apart(rules map[netip.Prefix]*record, why error) error {
+func (t *attempt) apart(rules []*record, why error) error {
 	var old, fresh []*record
-	for p, r := range rules {
-		if t.inForce[p] == r {
+	for _, r := range rules {
+		if r.inForce {
 			old = append(old, r)
 		} else {
 			fresh = append(fresh, r)
@@ -96,10 +112,13 @@ func (t *attempt) add(fresh []*record, why error) error {
 	if t.calls > mostTries {
 		return fmt.Errorf("the kernel was asked %d times: %w", t.calls, why)
 	}
-	if err := t.set(slices.Concat(t.in, fresh)); err == nil {
+	err := t.set(slices.Concat(t.in, fresh))
+	if err == nil {
 		return nil
-	} else if len(fresh) == 1 {
-		t.refused[fresh[0]] = "the kernel does not take it: " + err.Error()
+	}
+	if len(fresh) == 1 {
+		fresh[0].answer = "the kernel does not take it: " + err.Error() // until it is asked again
+		fresh[0].verdict = fresh[0].answer
 		return nil
 	}
 	half := len(fresh) / 2

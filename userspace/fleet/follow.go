@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"time"
 
 	"github.com/headgate/headgate/userspace/redisconn"
@@ -45,10 +44,9 @@ type follower struct {
 	known    bool // the rules were read once: only then there is something to tell the kernel
 	dirty    bool // there is something that it was not told
 	askAt    time.Time
-	hiddenAt time.Time          // when a rule comes into force as another ends; zero for never
-	answers  map[*record]string // what protects a prefix, empty for nothing; or why the kernel refuses a rule
-	verdicts map[*record]string // why it is not in force
-	inForce  map[netip.Prefix]*record
+	hiddenAt time.Time // when a rule comes into force as another ends; zero for never
+	inForce  []*record // what the kernel was told last
+	told     bool      // it was told something
 }
 
 // standing is how far the follower is.

@@ -32,6 +32,7 @@ type fakeKernel struct {
 	refuses   func(Rule) bool             // a list with such a rule
 	protected func(p netip.Prefix) string // nil for nothing
 	asked     map[netip.Prefix]int        // what protects it
+	watch     func([]Rule)                // of each list that it takes; nil for none
 	busy      chan struct{}               // SetFleet waits for it if not nil
 }
 
@@ -50,6 +51,9 @@ func (k *fakeKernel) SetFleet(rules []Rule) error {
 	}
 	if k.refuses != nil && slices.ContainsFunc(rules, k.refuses) {
 		return errRefused
+	}
+	if k.watch != nil {
+		k.watch(rules)
 	}
 	k.rules, k.at = slices.Clone(rules), time.Now()
 	return nil

@@ -98,8 +98,8 @@ func (a *follower) take(p *pass, version, slotText, text string) error {
 	if err != nil {
 		return err
 	}
-	if uint64(n) <= p.since {
-		return fmt.Errorf("%w: versions do not rise", errNonsense)
+	if uint64(n) < p.since {
+		return fmt.Errorf("%w: versions fall", errNonsense)
 	}
 	p.since = uint64(n)
 	r, err := readRecord(slotText, text, a.clock.when)

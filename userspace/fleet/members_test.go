@@ -14,7 +14,7 @@ import (
 
 // settle lets time pass until what is seen now is taken to be so.
 func settle() {
-	time.Sleep(goneAfter + 2*beatEvery)
+	time.Sleep(goneAfter + 3*beatEvery)
 	synctest.Wait()
 }
 
@@ -67,7 +67,7 @@ func TestMembersComeAndGo(t *testing.T) {
 		wantSizes(t, "after a good-bye", a, 2, 2)
 
 		b.conn.(*fakeConn).fail(errors.New("cut"))
-		time.Sleep(goneAfter - beatEvery)
+		time.Sleep(goneAfter - 2*beatEvery)
 		if got := len(a.Status(t.Context()).Members); got != 2 {
 			t.Errorf("%d members while one may still come back", got)
 		}

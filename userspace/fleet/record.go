@@ -40,8 +40,8 @@ func readSlot(text string) (slot, error) {
 
 // canonical returns a prefix masked, and as one of IPv4 if it is a mapped one; it is not valid if that has no sense.
 func canonical(p netip.Prefix) netip.Prefix {
-	if p.Addr().Is4In6() && p.Bits() >= 96 {
-		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	if p.Addr().Is4In6() {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96) // no prefix if it is more than all of IPv4
 	}
 	return p.Masked()
 }
@@ -60,13 +60,19 @@ func tooWide(p netip.Prefix) error {
 	return nil
 }
 
-// record is what the fleet says of a slot: a rule, or that it was taken back. It does not change.
+// record is what the fleet says of a slot: a rule, or that it was taken back. That does not change.
 type record struct {
 	slot
 	at   int64     // when it was said, in ms by the clock of Redis; of two, the later is so
 	end  time.Time // here; zero for none
 	gone bool      // taken back
 	rule Rule      // without For
+
+	// What the follower notes of a rule: whether it has asked what protects the prefix here, what that is, empty for nothing,
+	// and the same of why it is not in force here, which was said last; and whether the kernel has it.
+	asked                 bool
+	answer, verdict, said string
+	inForce               bool
 }
 
 func (r *record) ended(now time.Time) bool { return !r.end.IsZero() && !now.Before(r.end) }

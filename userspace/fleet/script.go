@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed" // the scripts
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ var errNonsense = errors.New("redis answered what no script of the fleet says")
 
 // run runs a script and returns what it says, after its head.
 func (f *Fleet) run(ctx context.Context, s *redisconn.Script, keys []string, args ...string) (h head, says []string, err error) {
-	call := redisconn.Call{Script: s, Keys: keys, Args: append([]string{f.id}, args...)} // an id names an epoch as well
+	call := redisconn.Call{Script: s, Keys: keys, Args: append([]string{rand.Text()}, args...)}
 	sent := time.Now()
 	reply, err := f.o.Conn.DoPatiently(ctx, call, patience)
 	if err != nil {

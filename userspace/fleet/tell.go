@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -89,26 +90,27 @@ func (a *follower) tellInForce(now []*record) {
 	var fresh []*record
 	for _, r := range now {
 		own := r.rule.By == a.view.self && !r.person // its hand-down told of it
-		if a.inForce[r.prefix] != r && !own && a.view.kept[r.prefix] != r {
+		if kept := r.at == 0; !r.inForce && !own && !kept {
 			fresh = append(fresh, r)
 		}
 	}
-	a.tell(event.FleetRule, "rules of the fleet came into force", fresh, nil)
+	a.tell(event.FleetRule, "rules of the fleet came into force", fresh)
 }
 
 // tellSpared tells which rules are not in force for other reasons than before.
-func (a *follower) tellSpared(verdicts map[*record]string) {
+func (a *follower) tellSpared(winners []*record) {
 	var fresh []*record
-	for r, reason := range verdicts {
-		if reason != "" && a.verdicts[r] != reason {
+	for _, r := range winners {
+		if r.verdict != "" && r.said != r.verdict {
 			fresh = append(fresh, r)
 		}
+		r.said = r.verdict
 	}
-	a.tell(event.FleetSpared, "rules of the fleet are not in force here", fresh, verdicts)
+	a.tell(event.FleetSpared, "rules of the fleet are not in force here", fresh)
 }
 
-// tell tells of rules, each or all together. why has the reasons where it is not that of the rule.
-func (a *follower) tell(kind event.Kind, what string, rules []*record, why map[*record]string) {
+// tell tells of rules, each or all together.
+func (a *follower) tell(kind event.Kind, what string, rules []*record) {
 	now := time.Now()
 	if len(rules) > fewRules {
 		a.o.Log.Info(what, "rules", len(rules))
@@ -116,10 +118,7 @@ func (a *follower) tell(kind event.Kind, what string, rules []*record, why map[*
 		return
 	}
 	for _, r := range rules {
-		reason := r.rule.Reason
-		if why != nil {
-			reason = why[r]
-		}
+		reason := cmp.Or(r.verdict, r.rule.Reason)
 		a.o.Log.Info(what, "prefix", r.prefix.String(), "action", string(r.rule.Action), "by", r.rule.By,
 			"person", r.person, "for", r.left(now).String(), "reason", reason)
 		a.o.Publish(event.Event{

@@ -1,69 +1,105 @@
 package fleet
 
 import (
-	"maps"
 	"net/netip"
 	"time"
 )
 
 // view is what a member knows of the rules.
 type view struct {
-	self    string // whose records are published again if they are lost
-	records map[slot]*record
-	// kept are rules that the kernel had at the start. The fleet may have said them once, or have taken them back: what it
-	// says of the prefix now is so, and if that is nothing, they stay.
-	kept map[netip.Prefix]*record
+	self   string // whose records are published again if they are lost
+	places map[netip.Prefix]*place
 }
 
-func newView(self string) view {
-	return view{self: self, records: map[slot]*record{}, kept: map[netip.Prefix]*record{}}
+// place is what is known of a prefix; nil for nothing.
+type place struct {
+	person, handDown *record
+	// kept is a rule that the kernel had at the start. The fleet may have said it once, or have taken it back: what it says of
+	// the prefix now is so, and if that is nothing, it stays.
+	kept *record
+}
+
+func newView(self string) view { return view{self: self, places: map[netip.Prefix]*place{}} }
+
+// at returns the place of a prefix, a new one if nothing is known of it.
+func (v *view) at(prefix netip.Prefix) *place {
+	p := v.places[prefix]
+	if p == nil {
+		p = &place{}
+		v.places[prefix] = p
+	}
+	return p
+}
+
+// of returns where the record of a slot is.
+func (p *place) of(s slot) **record {
+	if s.person {
+		return &p.person
+	}
+	return &p.handDown
 }
 
 // keep notes rules that the kernel has.
 func (v *view) keep(rules []Rule, now time.Time) {
-	for _, r := range rules {
-		rec := &record{slot: slot{prefix: canonical(r.Prefix)}, rule: r}
-		if r.For > 0 {
-			rec.end = now.Add(r.For)
+	for _, rule := range rules {
+		r := &record{slot: slot{prefix: canonical(rule.Prefix)}, rule: rule}
+		if rule.For > 0 {
+			r.end = now.Add(rule.For)
 		}
-		v.kept[rec.prefix] = rec
+		v.at(r.prefix).kept = r
 	}
 }
 
 // merge notes what the fleet says of a slot, and reports whether that is news.
 func (v *view) merge(r *record) bool {
-	if old := v.records[r.slot]; old != nil && old.at >= r.at {
+	p := v.at(r.prefix)
+	at := p.of(r.slot)
+	if *at != nil && (*at).at >= r.at {
 		return false
 	}
-	v.records[r.slot] = r
-	delete(v.kept, r.prefix)
+	*at, p.kept = r, nil
 	return true
 }
 
-// sweep forgets what has ended.
-func (v *view) sweep(now time.Time) {
-	maps.DeleteFunc(v.records, func(_ slot, r *record) bool { return r.ended(now) })
-	maps.DeleteFunc(v.kept, func(_ netip.Prefix, r *record) bool { return r.ended(now) })
+// sweep forgets what has ended. It reports whether anything is left.
+func (p *place) sweep(now time.Time) bool {
+	for _, at := range []**record{&p.person, &p.handDown, &p.kept} {
+		if *at != nil && (*at).ended(now) {
+			*at = nil
+		}
+	}
+	return *p != place{}
 }
 
-// winners returns the rule of each prefix, and when the first of those ends that hides another one; zero for never.
-func (v *view) winners() (rules map[netip.Prefix]*record, next time.Time) {
-	rules = make(map[netip.Prefix]*record, len(v.records)+len(v.kept))
-	maps.Copy(rules, v.kept)
-	for s, r := range v.records {
-		if r.gone {
+// winner returns the rule that is so, and whether there is another one that is when it ends.
+func (p *place) winner() (r *record, hides bool) {
+	for _, one := range []*record{p.person, p.handDown, p.kept} {
+		switch {
+		case one == nil || one.gone:
+		case r == nil:
+			r = one
+		default:
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// winners forgets what has ended and returns the rule of each prefix, and when the first of those ends that hides another
+// one; zero for never.
+func (v *view) winners(now time.Time) (rules []*record, next time.Time) {
+	rules = make([]*record, 0, len(v.places))
+	for prefix, p := range v.places {
+		if !p.sweep(now) {
+			delete(v.places, prefix)
 			continue
 		}
-		other := rules[s.prefix]
-		if other == nil {
-			rules[s.prefix] = r
-			continue
+		r, hides := p.winner()
+		if r != nil {
+			rules = append(rules, r)
 		}
-		if s.person {
-			rules[s.prefix] = r
-		}
-		if person := rules[s.prefix]; !person.end.IsZero() && (next.IsZero() || person.end.Before(next)) {
-			next = person.end
+		if hides && !r.end.IsZero() && (next.IsZero() || r.end.Before(next)) {
+			next = r.end
 		}
 	}
 	return rules, next
@@ -71,21 +107,27 @@ func (v *view) winners() (rules map[netip.Prefix]*record, next time.Time) {
 
 // missing returns what this member has published and the set has not, or has only as it was before.
 func (v *view) missing(seen map[slot]int64) (own []*record) {
-	for s, r := range v.records {
-		if at, there := seen[s]; r.rule.By == v.self && (!there || at < r.at) {
-			own = append(own, r)
+	for _, p := range v.places {
+		for _, r := range []*record{p.person, p.handDown} {
+			if r == nil || r.rule.By != v.self {
+				continue
+			}
+			if at, there := seen[r.slot]; !there || at < r.at {
+				own = append(own, r)
+			}
 		}
 	}
 	return own
 }
 
-// known returns the latest that is known of a slot, and of a kept rule as of a hand-down; nil for nothing.
+// known returns what is known of a slot, of a kept rule as of a hand-down; nil for nothing.
 func (v *view) known(s slot) *record {
-	if r := v.records[s]; r != nil {
+	p := v.places[s.prefix]
+	if p == nil {
+		return nil
+	}
+	if r := *p.of(s); r != nil || s.person {
 		return r
 	}
-	if r := v.kept[s.prefix]; r != nil && !s.person {
-		return r
-	}
-	return nil
+	return p.kept
 }
