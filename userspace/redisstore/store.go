@@ -127,7 +127,7 @@ func (s *Store) ask(a *ask, charges []shared.Charge, mode byte, lease string) (a
 		s.counters.fromBatch.Add(1)
 	}
 	if allowed = a.decide(charges); allowed != said {
-		a.uncharge()
+		a.disown(charges)
 		return false, errNonsense
 	}
 	return allowed, nil

@@ -19,7 +19,7 @@ for i = 1, #KEYS do
     reply[i] = pack('<I8I8I8I8', used, 0, 0, 0)
   else
     --insert state.lua
-    if behind and charging then
+    if changed and charging then
       --insert keep.lua
     end
     --insert fit.lua
