@@ -29,6 +29,8 @@ type lab struct {
 	local atomic.Int64 // of the machines
 	// before is called before each call, and fails it with its error.
 	before func(redisconn.Call) error
+	// after is called after each, and loses its answer.
+	after func(redisconn.Call) error
 }
 
 // newLab returns a store with a clock that the test sets, of this machine and of Redis.
@@ -107,7 +109,11 @@ func (l *lab) Do(call redisconn.Call) (string, error) {
 	if l.set {
 		args = append(args, strconv.FormatInt(l.clock.Load(), 10))
 	}
-	return l.sources[call.Script].Run(context.Background(), l.client, call.Keys, args...).Text()
+	reply, err := l.sources[call.Script].Run(context.Background(), l.client, call.Keys, args...).Text()
+	if l.after != nil && err == nil {
+		err = l.after(call)
+	}
+	return reply, err
 }
 
 // Start implements Conn.

@@ -173,6 +173,9 @@ func TestRefusedInParallel(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool forget")
+	}
 	l, store := newLab(t, server(t), "hg")
 	charges := []shared.Charge{{Zone: "z", Limit: leakyLimit(1, time.Hour, 0), Key: "192.0.2.1", N: 1}}
 	take(t, store, charges...)
