@@ -1,9 +1,12 @@
 package redisstore
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/test/redislab"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/redisconn"
 	"github.com/headgate/headgate/userspace/shared"
@@ -62,3 +65,74 @@ func (g *generous) Do(call redisconn.Call) (string, error) {
 }
 
 func (g *generous) Start(call redisconn.Call, done func(string, error)) { done(g.Do(call)) }
+
+// BenchmarkScript is what decisions cost Redis, in pipelines of 64: the µs that Redis says a script takes, and all in all. It needs none of the
+// client's time but what it takes to send them.
+func BenchmarkScript(b *testing.B) {
+	empty := script{source: "return ''"}
+	var both, all []shared.Charge
+	for _, name := range []string{"leaky", "window", "sliding", "concurrent"} {
+		c := shared.Charge{Zone: name, Limit: slow[name], Key: "192.0.2.1", N: 1}
+		if name != "concurrent" {
+			c.Limit.Count, c.Limit.Per, c.Limit.Burst = 1_000_000, time.Second, 1_000_000
+		}
+		if all = append(all, c); len(all) <= 2 {
+			both = append(both, c)
+		}
+	}
+	run := func(name string, charges []shared.Charge, other *script) {
+		b.Run(name, func(b *testing.B) {
+			redis := redislab.Start(b)
+			l, store := newLive(b, "hg", redis.Addr)
+			call, source := l.call(store, charges)
+			if other != nil {
+				source = other.source
+			}
+			sha := l.client.ScriptLoad(b.Context(), source).Val()
+			redis.Do("CONFIG", "RESETSTAT")
+			b.ResetTimer()
+			for done := 0; done < b.N; done += 64 {
+				pipe := l.client.Pipeline()
+				for range min(64, b.N-done) {
+					pipe.EvalSha(b.Context(), sha, call.Keys, call.Args[0], call.Args[1])
+				}
+				if _, err := pipe.Exec(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.StopTimer()
+			_, stat, _ := strings.Cut(redis.Do("INFO", "commandstats"), "cmdstat_evalsha:")
+			_, stat, _ = strings.Cut(stat, "usec_per_call=")
+			stat, _, _ = strings.Cut(stat, ",")
+			used, err := strconv.ParseFloat(stat, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(used, "µs-in-redis/op")
+		})
+	}
+	run("nothing", all[:1], &empty)
+	run("leaky", all[:1], nil)
+	run("window", all[1:2], nil)
+	run("sliding", all[2:3], nil)
+	run("leaky and window", both, nil)
+	refused := append([]shared.Charge(nil), all[1:2]...)
+	refused[0].Limit.Count, refused[0].N = 1, 2
+	run("refused", refused, nil)
+}
+
+// call returns what the store asks for charges, and the script.
+func (l *lab) call(s *Store, charges []shared.Charge) (redisconn.Call, string) {
+	a := s.begin()
+	if err := a.prepare(s, "tag", charges); err != nil {
+		l.tb.Fatal(err)
+	}
+	call := a.call(&s.scripts, charging, "lease")
+	for _, script := range []script{s.scripts.one, s.scripts.take} {
+		if script.Script == call.Script {
+			return call, script.source
+		}
+	}
+	l.tb.Fatal("another script")
+	return call, ""
+}
