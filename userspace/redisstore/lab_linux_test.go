@@ -139,7 +139,7 @@ func take(tb testing.TB, s *Store, charges ...shared.Charge) (bool, []shared.Cha
 	return allowed, charges
 }
 
-// server is one for all tests of this package that need no other.
+// server starts a Redis and returns its address.
 func server(tb testing.TB) string {
 	tb.Helper()
 	return redislab.Start(tb).Addr

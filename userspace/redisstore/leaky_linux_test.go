@@ -1,8 +1,6 @@
 package redisstore
 
 import (
-	"context"
-	"encoding/binary"
 	"fmt"
 	"math/big"
 	"testing"
@@ -178,17 +176,4 @@ func TestClockSetBack(t *testing.T) {
 			}
 		})
 	}
-}
-
-// stored returns the numbers of a state in Redis.
-func (l *lab) stored(key string) (fields [4]uint64) {
-	l.tb.Helper()
-	text, err := l.client.Get(context.Background(), key).Bytes()
-	if err != nil || len(text) != 32 {
-		l.tb.Fatalf("%s: %d bytes, %v", key, len(text), err)
-	}
-	for i := range fields {
-		fields[i] = binary.LittleEndian.Uint64(text[8*i:])
-	}
-	return fields
 }
