@@ -38,6 +38,23 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// TestBatchIsCutToWhatFits: wherever a batch meets the end of the limit, exactly as much as fits is taken.
+func TestBatchIsCutToWhatFits(t *testing.T) {
+	_, store := newLab(t, server(t), "hg")
+	for most := uint64(10); most <= 30; most++ {
+		passed := uint64(0)
+		for range 20 {
+			c := shared.Charge{Zone: "z", Limit: leakyLimit(1, time.Hour, most-1), Key: fmt.Sprint(most), N: 2, Batch: 5}
+			if allowed, _ := take(t, store, c); allowed {
+				passed += 2
+			}
+		}
+		if want := most - 4; passed > most || passed < want { // what of a batch is not enough for a request is lost
+			t.Errorf("%d units passed, want at most %d and at least %d", passed, most, want)
+		}
+	}
+}
+
 // TestBatchTellsWhatIsLeft: what is told of units that were taken in advance is what Redis would have said without.
 func TestBatchTellsWhatIsLeft(t *testing.T) {
 	addr := server(t)
