@@ -11,10 +11,11 @@ import (
 	"github.com/headgate/headgate/userspace/shared"
 )
 
-// expiries fails the test if a key has no expiry, or one that is longer than most, and returns how many keys there are.
-func (l *lab) expiries(most time.Duration) int {
+// expiries fails the test if a key that begins with prefix has no expiry, or one that is longer than most, and returns how many there
+// are.
+func (l *lab) expiries(prefix string, most time.Duration) int {
 	l.tb.Helper()
-	keys := l.keys()
+	keys := l.keys(prefix)
 	for _, key := range keys {
 		left, err := l.client.PTTL(context.Background(), key).Result()
 		if err != nil || left <= 0 || left > most {
@@ -39,27 +40,28 @@ func TestCase28And47And48And49EveryKeyExpires(t *testing.T) {
 		{shared.Limit{Algorithm: config.Window, Count: 5, Per: time.Second}, time.Second},
 		{shared.Limit{Algorithm: config.Window, Count: 5, Per: 183 * 24 * time.Hour}, 183 * 24 * time.Hour},
 		{shared.Limit{Algorithm: config.Sliding, Count: 5, Per: time.Second}, 2 * time.Second},
+		{shared.Limit{Algorithm: config.Sliding, Count: 5, Per: time.Hour}, 2 * time.Hour},
 		{shared.Limit{Algorithm: config.Concurrent, Count: 5}, kept + time.Second - time.Minute},
 	} {
 		l, store := newLab(t, server(t), "hg")
 		c := shared.Charge{Zone: "z", Limit: test.limit, Key: "k", N: 1}
 		most := test.use + time.Minute
 		_, got := take(t, store, c)
-		if l.expiries(most) != 1 {
-			t.Fatalf("%+v: %q", test.limit, l.keys())
+		if l.expiries("", most) != 1 {
+			t.Fatalf("%+v: %q", test.limit, l.keys(""))
 		}
-		if left := l.client.PTTL(context.Background(), l.keys()[0]).Val(); left < most-kept/2 {
+		if left := l.client.PTTL(context.Background(), l.keys("")[0]).Val(); left < most-kept/2 {
 			t.Errorf("%+v: forgotten in %v already", test.limit, left)
 		}
 		store.renew()
-		l.expiries(most)
+		l.expiries("", most)
 		take(t, store, c, c)
-		l.expiries(max(most, 2*test.use+time.Minute))
+		l.expiries("", max(most, 2*test.use+time.Minute))
 		store.Return("tag", got)
-		l.expiries(max(most, 2*test.use+time.Minute))
+		l.expiries("", max(most, 2*test.use+time.Minute))
 		l.setBack(time.Hour)
 		take(t, store, c, c)
-		l.expiries(max(most, 3*test.use+time.Minute))
+		l.expiries("", max(most, 3*test.use+time.Minute))
 	}
 }
 
@@ -110,7 +112,7 @@ func TestUnreadable(t *testing.T) {
 // only returns the only key with such a part.
 func (l *lab) only(part string) (found string) {
 	l.tb.Helper()
-	for _, key := range l.keys() {
+	for _, key := range l.keys("") {
 		if strings.Contains(key, part) {
 			if found != "" {
 				l.tb.Fatalf("%q and %q", found, key)
@@ -133,7 +135,7 @@ func TestErrorLeavesNothing(t *testing.T) {
 	if allowed, err := store.Take("tag", charges); err == nil || allowed {
 		t.Errorf("without memory: %v, %v", allowed, err)
 	}
-	if keys := l.keys(); len(keys) > 0 {
+	if keys := l.keys(""); len(keys) > 0 {
 		t.Errorf("left: %q", keys)
 	}
 	redis.Do("CONFIG", "SET", "maxmemory", "0")

@@ -23,7 +23,7 @@ func TestReturn(t *testing.T) {
 	}
 	_, got := take(t, store, request(3)...)
 	store.Return("tag", got)
-	if keys := l.keys(); len(keys) > 0 {
+	if keys := l.keys(""); len(keys) > 0 {
 		t.Errorf("left: %q", keys)
 	}
 	take(t, store, request(10)...)

@@ -119,10 +119,10 @@ func (l *lab) Do(call redisconn.Call) (string, error) {
 // Start implements Conn.
 func (l *lab) Start(call redisconn.Call, done func(string, error)) { done(l.Do(call)) }
 
-// keys returns all keys.
-func (l *lab) keys() []string {
+// keys returns all keys that begin with prefix.
+func (l *lab) keys(prefix string) []string {
 	l.tb.Helper()
-	keys, err := l.client.Keys(context.Background(), "*").Result()
+	keys, err := l.client.Keys(context.Background(), prefix+"*").Result()
 	if err != nil {
 		l.tb.Fatal(err)
 	}

@@ -46,6 +46,9 @@ func TestPlacesOfADeadMachine(t *testing.T) {
 		t.Errorf("%d free after 30 s, want those of the dead", n)
 	}
 	_, third := take(t, alive, places(2))
+	if n := l.client.ZCard(t.Context(), l.keys("")[0]).Val(); n != 3 {
+		t.Errorf("%d places are kept in Redis, want those of the living", n)
+	}
 	dead.renew() // it was only slow
 	if n := free(t, alive); n != 0 || third[0].Lease == "" {
 		t.Errorf("%d free", n)
@@ -81,7 +84,7 @@ func TestCase51And52ReleasedOnce(t *testing.T) {
 	if n := free(t, store); n != 3 || store.Counters().Leases != 0 {
 		t.Errorf("%d free, %+v", n, store.Counters())
 	}
-	if keys := l.keys(); len(keys) != 0 {
+	if keys := l.keys(""); len(keys) != 0 {
 		t.Errorf("left: %q", keys)
 	}
 }

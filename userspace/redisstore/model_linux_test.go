@@ -105,6 +105,7 @@ func TestModel(t *testing.T) {
 			}
 			b.compare(t, store, now)
 		}
+		l.expiries(fmt.Sprint(checks, ":"), 2*time.Minute)
 	})
 }
 
