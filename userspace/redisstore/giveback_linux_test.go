@@ -167,3 +167,58 @@ func TestReturnAfterTheClockWasSetBack(t *testing.T) {
 		t.Errorf("%v, %+v", err, left)
 	}
 }
+
+// TestReturnOfWhatBeganAWindow: where others followed, they would have begun it later, and what is given back would be theirs.
+func TestReturnOfWhatBeganAWindow(t *testing.T) {
+	const per = time.Hour
+	window := shared.Limit{Algorithm: config.Window, Count: 100, Per: per}
+	sliding := shared.Limit{Algorithm: config.Sliding, Count: 100, Per: per}
+	for _, test := range []struct {
+		name  string
+		limit shared.Limit
+		which int           // of the charges of 3 and 2 units is returned
+		after time.Duration // them
+		more  bool          // one unit is charged before that
+		used  uint64
+	}{
+		{"window, the first", window, 0, 0, false, 5},
+		{"window, the second", window, 1, 0, false, 3},
+		{"window, ended", window, 1, per, true, 1},
+		{"sliding, the first", sliding, 0, 0, false, 5},
+		{"sliding, the second", sliding, 1, 0, false, 3},
+		{"sliding, the first, a period later", sliding, 0, per, false, 5},
+		{"sliding, the second, a period later", sliding, 1, per, false, 3},
+		{"sliding, the second, with others a period later", sliding, 1, per, true, 4},
+		{"sliding, two periods later", sliding, 1, 2 * per, true, 1},
+	} {
+		l, store := newLab(t, server(t), "hg")
+		c := shared.Charge{Zone: "z", Limit: test.limit, Key: "k", N: 3}
+		_, first := take(t, store, c)
+		c.N = 2
+		_, second := take(t, store, c)
+		l.pass(test.after)
+		if c.N = 1; test.more {
+			take(t, store, c)
+		}
+		store.Return("tag", [][]shared.Charge{first, second}[test.which])
+		left := []shared.Charge{c}
+		left[0].N = 0
+		if err := store.Peek("tag", left); err != nil || 100-left[0].Result.Remaining != test.used {
+			t.Errorf("%s: %v, %d used, want %d", test.name, err, 100-left[0].Result.Remaining, test.used)
+		}
+	}
+}
+
+// TestReturnOfAllOfAPeriod: units that were all of a period are not given back once others came in the next, which would be elsewhere.
+func TestReturnOfAllOfAPeriod(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	c := shared.Charge{Zone: "z", Limit: shared.Limit{Algorithm: config.Sliding, Count: 100, Per: time.Hour}, Key: "k", N: 3}
+	_, first := take(t, store, c)
+	l.pass(time.Hour)
+	take(t, store, c)
+	store.Return("tag", first)
+	left := []shared.Charge{c}
+	if err := store.Peek("tag", left); err != nil || left[0].Result.Remaining != 91 {
+		t.Errorf("%v, %+v", err, left)
+	}
+}

@@ -141,6 +141,17 @@ func TestNotKnownWhetherTaken(t *testing.T) {
 	}
 }
 
+// TestPlacesTakenAgainExpire: a renewal makes a key anew that Redis has lost, with an expiry.
+func TestPlacesTakenAgainExpire(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	take(t, store, places(2))
+	l.client.FlushAll(t.Context())
+	store.renew()
+	if n := l.expiries("", kept+time.Second); n != 1 || free(t, store) != 1 {
+		t.Errorf("%d keys, %d free", n, free(t, store))
+	}
+}
+
 // TestManyAreRenewedTogether: 450 places of a tag take three scripts.
 func TestManyAreRenewedTogether(t *testing.T) {
 	l, store := newLab(t, server(t), "hg")
