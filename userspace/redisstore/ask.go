@@ -92,12 +92,16 @@ func (a *ask) reset() {
 // The modes of take.lua.
 const (
 	charging = 't'
+	repeated = 'r' // charging, where a key is there more than once
 	peeking  = 'p'
 )
 
 // call returns the call for what the store is asked. Its texts are one string.
 func (a *ask) call(s *scripts, mode byte, lease string) redisconn.Call {
 	script, args := s.take, len(a.text)
+	if a.repeated && mode == charging {
+		mode = repeated
+	}
 	a.text = append(a.text, mode)
 	for i := range a.each {
 		if one := &a.each[i]; !one.spent {

@@ -15,10 +15,7 @@ import (
 	"github.com/headgate/headgate/userspace/shared"
 )
 
-const (
-	clockLines = "local time = redis.call('TIME')\nlocal now = time[1] * 1000000 + time[2]\n"
-	slack      = "1000.999"
-)
+const clockLines = "local time = redis.call('TIME')\nlocal now = time[1] * 1000000 + time[2]\n"
 
 // lab is a Conn to a real Redis that waits for each answer. Its scripts are those of the store, but for their clock if it is set.
 type lab struct {
@@ -28,9 +25,12 @@ type lab struct {
 	calls   atomic.Int64
 
 	set   bool
-	clock atomic.Int64 // µs
+	clock atomic.Int64 // µs, of Redis
+	local atomic.Int64 // of the machines
 	// before is called before each call, and fails it with its error.
 	before func(redisconn.Call) error
+	// after is called after each, and loses its answer.
+	after func(redisconn.Call) error
 }
 
 // newLab returns a store with a clock that the test sets, of this machine and of Redis.
@@ -56,7 +56,7 @@ func clientOf(tb testing.TB, addrs ...string) redis.UniversalClient {
 func (l *lab) store(prefix string) *Store {
 	o := Options{Conn: l, Prefix: prefix}
 	if l.set {
-		o.Clock = func() time.Duration { return time.Duration(l.clock.Load()) * time.Microsecond }
+		o.Clock = func() time.Duration { return time.Duration(l.local.Load()) * time.Microsecond }
 	}
 	s := New(o)
 	if l.sources == nil {
@@ -68,7 +68,7 @@ func (l *lab) store(prefix string) *Store {
 		source := script.source
 		if l.set {
 			source = replace(l.tb, source, clockLines, "local now = tonumber(ARGV[#ARGV])\n")
-			source = strings.ReplaceAll(source, slack, "60000.999") // nothing expires while the test is elsewhere
+			source = strings.ReplaceAll(source, "1000.999", "60000.999") // so that nothing expires while the test is elsewhere
 		}
 		l.sources[script.Script] = redis.NewScript(source)
 	}
@@ -83,7 +83,16 @@ func replace(tb testing.TB, text, old, with string) string {
 }
 
 // pass lets time pass.
-func (l *lab) pass(d time.Duration) { l.clock.Add(int64(d / time.Microsecond)) }
+func (l *lab) pass(d time.Duration) {
+	l.clock.Add(d.Microseconds())
+	l.local.Add(d.Microseconds())
+}
+
+// setBack sets the clock of Redis back. What machines know is old by then.
+func (l *lab) setBack(d time.Duration) {
+	l.clock.Add(-d.Microseconds())
+	l.local.Add(believed.Microseconds())
+}
 
 // Do implements Conn.
 func (l *lab) Do(call redisconn.Call) (string, error) {
@@ -100,16 +109,20 @@ func (l *lab) Do(call redisconn.Call) (string, error) {
 	if l.set {
 		args = append(args, strconv.FormatInt(l.clock.Load(), 10))
 	}
-	return l.sources[call.Script].Run(context.Background(), l.client, call.Keys, args...).Text()
+	reply, err := l.sources[call.Script].Run(context.Background(), l.client, call.Keys, args...).Text()
+	if l.after != nil && err == nil {
+		err = l.after(call)
+	}
+	return reply, err
 }
 
 // Start implements Conn.
 func (l *lab) Start(call redisconn.Call, done func(string, error)) { done(l.Do(call)) }
 
-// keys returns all keys.
-func (l *lab) keys() []string {
+// keys returns all keys that begin with prefix.
+func (l *lab) keys(prefix string) []string {
 	l.tb.Helper()
-	keys, err := l.client.Keys(context.Background(), "*").Result()
+	keys, err := l.client.Keys(context.Background(), prefix+"*").Result()
 	if err != nil {
 		l.tb.Fatal(err)
 	}
@@ -126,7 +139,7 @@ func take(tb testing.TB, s *Store, charges ...shared.Charge) (bool, []shared.Cha
 	return allowed, charges
 }
 
-// server is one for all tests of this package that need no other.
+// server starts a Redis and returns its address.
 func server(tb testing.TB) string {
 	tb.Helper()
 	return redislab.Start(tb).Addr

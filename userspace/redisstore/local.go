@@ -27,10 +27,10 @@ func (s *Store) spend(a *ask, charges []shared.Charge, now time.Duration) {
 }
 
 // putBack gives back what was spent of limits that are not charged after all.
-func (s *Store) putBack(a *ask, now time.Duration) {
+func (s *Store) putBack(a *ask) {
 	for i := range a.each {
 		if one := &a.each[i]; one.spent && !one.charged {
-			one.holding.putBack(one.n, one.number, now)
+			one.holding.putBack(one.n, one.number, s.clock())
 		}
 	}
 }
@@ -44,7 +44,7 @@ func (s *Store) want(a *ask, charges []shared.Charge, now time.Duration) {
 	}
 	for i := range a.each {
 		if one := &a.each[i]; !one.spent {
-			one.want = one.holding.want(charges[i].Batch, now)
+			one.want = one.holding.want(min(charges[i].Batch, one.terms.most), now)
 		}
 	}
 }
@@ -77,7 +77,9 @@ func (s *Store) refuse(a *ask, charges []shared.Charge, now time.Duration) (refu
 		if !ok {
 			continue
 		}
-		if r, ok := known.repeat(one.terms, one.n, now); ok {
+		if known.terms.p != one.terms.p || known.terms.q != one.terms.q { // the limit was changed, and with it what is owed
+			s.refusals.drop(one.id)
+		} else if r, ok := known.repeat(one.terms, one.n, now); ok {
 			r.Zone = c.Zone
 			c.Result, c.Known, refused = r, true, true
 		}

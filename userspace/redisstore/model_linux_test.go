@@ -105,6 +105,7 @@ func TestModel(t *testing.T) {
 			}
 			b.compare(t, store, now)
 		}
+		l.expiries(fmt.Sprint(checks, ":"), 2*time.Minute)
 	})
 }
 
@@ -149,5 +150,23 @@ func sameResult(t *rapid.T, c shared.Charge, want limit.Result) {
 	}
 	if diff := cmp.Diff(want, c.Result, ignoreUndo); diff != "" {
 		t.Fatalf("%+v: -want +got\n%s", c, diff)
+	}
+}
+
+// TestAnotherLength: a window of another length begins anew, and one of another count goes on.
+func TestAnotherLength(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	for _, algorithm := range []config.Algorithm{config.Window, config.Sliding} {
+		c := shared.Charge{Zone: string(algorithm), Limit: shared.Limit{Algorithm: algorithm, Count: 3, Per: time.Second}, Key: "k", N: 3}
+		take(t, store, c)
+		l.pass(time.Millisecond)
+		c.Limit.Count, c.N = 5, 3
+		if allowed, got := take(t, store, c); allowed || got[0].Result.Remaining != 2 {
+			t.Errorf("%s, another count: %v, %+v", algorithm, allowed, got)
+		}
+		c.Limit.Per = 10 * time.Second
+		if allowed, got := take(t, store, c); !allowed || got[0].Result.Remaining != 2 || got[0].Result.ResetAfter < 10*time.Second {
+			t.Errorf("%s, another length: %v, %+v", algorithm, allowed, got)
+		}
 	}
 }

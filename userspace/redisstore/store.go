@@ -72,7 +72,7 @@ func (s *Store) Take(tag string, charges []shared.Charge) (allowed bool, err err
 	}
 	s.spend(a, charges, now)
 	if s.refuse(a, charges, now) {
-		s.putBack(a, now)
+		s.putBack(a)
 		s.counters.refusedLocally.Add(1)
 		return false, nil
 	}
@@ -80,7 +80,7 @@ func (s *Store) Take(tag string, charges []shared.Charge) (allowed bool, err err
 	lease := s.leases.name(a)
 	allowed, err = s.ask(a, charges, charging, lease)
 	s.got(a, now)
-	s.putBack(a, s.clock())
+	s.putBack(a)
 	if err != nil {
 		s.abandon(tag, a, lease, err)
 		s.counters.errors.Add(1)
@@ -127,7 +127,7 @@ func (s *Store) ask(a *ask, charges []shared.Charge, mode byte, lease string) (a
 		s.counters.fromBatch.Add(1)
 	}
 	if allowed = a.decide(charges); allowed != said {
-		a.uncharge()
+		a.disown(charges)
 		return false, errNonsense
 	}
 	return allowed, nil

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"strconv"
 
+	"github.com/headgate/headgate/userspace/limit"
 	"github.com/headgate/headgate/userspace/shared"
 )
 
@@ -80,10 +81,11 @@ func (a *ask) charge(i int) {
 	}
 }
 
-// uncharge undoes what decide noted.
-func (a *ask) uncharge() {
+// disown undoes decide.
+func (a *ask) disown(charges []shared.Charge) {
 	for i := range a.each {
 		a.each[i].charged = false
+		charges[i].Result, charges[i].Known = limit.Result{}, false
 	}
 }
 

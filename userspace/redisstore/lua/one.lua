@@ -7,7 +7,7 @@ local reply = pack('<c1I8I8I8I8I8', fits and '1' or '0', now, x, y, left, more)
 if fits then
   x = x + (n + more) * cost
 end
-if fits and n > 0 or behind then
+if fits and n > 0 or changed then
   --insert keep.lua
 end
 return reply

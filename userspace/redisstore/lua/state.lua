@@ -3,7 +3,7 @@
 -- (sliding) the start of the period, the units of it and of the one before, and the length. p, q and r are of the limit, see terms.go.
 local at, x, y, z = now, 0, 0, q
 local kept = redis.pcall('GET', KEYS[i])
-local readable, behind, converted = not kept, false, false
+local readable, changed = not kept, false
 if type(kept) == 'string' and #kept == 32 then
   at, x, y, z = fields('<I8I8I8I8', kept)
   readable = at < WHOLE and x < WHOLE and y < WHOLE and z < WHOLE and z > 0 and (kind ~= 'l' or y > 0)
@@ -13,7 +13,7 @@ if not readable then -- somebody else wrote it: it goes by itself, and soon
   return '!' .. i
 end
 if at > now then -- the clock was set back: nothing has drained, and all of it drains from here on
-  at, behind = now, true
+  at, changed = now, true
 end
 if kind == 'l' then
   x = x - (now - at) * z
@@ -25,7 +25,7 @@ if kind == 'l' then
     if rest > 0 then
       x = x + math.min(p, math.floor(rest * p / y) + 2)
     end
-    x, converted = math.min(x, r), true
+    x, changed = math.min(x, r), true
   end
   at, y = now, p
 elseif z ~= q or x + y == 0 then -- nothing is counted, or in times of another length

@@ -1,0 +1,201 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/redisconn"
+	"github.com/headgate/headgate/userspace/shared"
+)
+
+func places(n uint64) shared.Charge {
+	return shared.Charge{Zone: "z", Limit: shared.Limit{Algorithm: config.Concurrent, Count: 3}, Key: "k", N: n}
+}
+
+// free returns how many places are free.
+func free(tb testing.TB, s *Store) uint64 {
+	tb.Helper()
+	c := []shared.Charge{places(0)}
+	if err := s.Peek("tag", c); err != nil {
+		tb.Fatal(err)
+	}
+	return c[0].Result.Remaining
+}
+
+// TestPlacesOfADeadMachine come back in 30 s, and those that are renewed stay taken.
+func TestPlacesOfADeadMachine(t *testing.T) {
+	l, dead := newLab(t, server(t), "hg")
+	alive := l.store("hg")
+	take(t, dead, places(2))
+	_, lives := take(t, alive, places(1))
+	for range 2 {
+		l.pass(renewed)
+		alive.renew()
+	}
+	l.pass(renewed - time.Microsecond)
+	if n := free(t, alive); n != 0 {
+		t.Errorf("%d free before 30 s", n)
+	}
+	l.pass(time.Microsecond)
+	if n := free(t, alive); n != 2 {
+		t.Errorf("%d free after 30 s, want those of the dead", n)
+	}
+	_, third := take(t, alive, places(2))
+	if n := l.client.ZCard(t.Context(), l.keys("")[0]).Val(); n != 3 {
+		t.Errorf("%d places are kept in Redis, want those of the living", n)
+	}
+	dead.renew() // it was only slow
+	if n := free(t, alive); n != 0 || third[0].Lease == "" {
+		t.Errorf("%d free", n)
+	}
+	if allowed, got := take(t, alive, places(1)); allowed || got[0].Result.RetryAfter != 1 {
+		t.Errorf("5 of 3 places are taken: %v, %+v", allowed, got)
+	}
+	alive.Release("tag", lives)
+	alive.Release("tag", third)
+	if n := free(t, alive); n != 1 {
+		t.Errorf("%d free, want all but the 2 that were taken again", n)
+	}
+}
+
+// TestCase51And52ReleasedOnce: places are free when they are released, once, by Release or Return, however often and where it is called.
+func TestCase51And52ReleasedOnce(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	_, first := take(t, store, places(1))
+	_, second := take(t, store, places(2))
+	again := append([]shared.Charge(nil), second...)
+	l.store("hg").Release("tag", second) // another machine has nothing to do with it
+	if n := free(t, store); n != 0 || store.Counters().Leases != 2 {
+		t.Errorf("%d free, %+v", n, store.Counters())
+	}
+	for range 3 {
+		store.Release("tag", second)
+		store.Return("tag", again)
+		if n := free(t, store); n != 2 {
+			t.Errorf("%d free", n)
+		}
+	}
+	store.Return("tag", first)
+	if n := free(t, store); n != 3 || store.Counters().Leases != 0 {
+		t.Errorf("%d free, %+v", n, store.Counters())
+	}
+	if keys := l.keys(""); len(keys) != 0 {
+		t.Errorf("left: %q", keys)
+	}
+}
+
+// TestTooManyPlaces: one request takes no more than is sane.
+func TestTooManyPlaces(t *testing.T) {
+	_, store := newLab(t, server(t), "hg")
+	c := places(100)
+	c.Limit.Count = 1000
+	if allowed, _ := take(t, store, c); !allowed {
+		t.Error("100 of 1000 places")
+	}
+	c.N = 101
+	if _, err := store.Take("tag", []shared.Charge{c}); err == nil {
+		t.Error("101 places: no error")
+	}
+}
+
+// TestReleasedWhileRenewed: a renewal that is under way takes no place again that was released meanwhile.
+func TestReleasedWhileRenewed(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	_, got := take(t, store, places(3))
+	l.before = func(call redisconn.Call) error {
+		if call.Script == store.scripts.renew.Script {
+			l.before = nil
+			store.Release("tag", got)
+		}
+		return nil
+	}
+	store.renew()
+	if n := free(t, store); n != 3 {
+		t.Errorf("%d free", n)
+	}
+}
+
+// TestNotKnownWhetherTaken: what a call may have occupied that got no answer is freed.
+func TestNotKnownWhetherTaken(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	l.after = func(call redisconn.Call) error {
+		l.after = nil
+		return redisconn.ErrTimeout
+	}
+	c := []shared.Charge{places(2)}
+	if _, err := store.Take("tag", c); !errors.Is(err, redisconn.ErrTimeout) || c[0].Lease != "" {
+		t.Fatalf("%v, %+v", err, c)
+	}
+	if n := free(t, store); n != 3 {
+		t.Errorf("%d free", n)
+	}
+	calls := l.calls.Load()
+	l.before = func(redisconn.Call) error { return redisconn.ErrOpen }
+	if _, err := store.Take("tag", c); !errors.Is(err, redisconn.ErrOpen) || l.calls.Load() != calls+1 {
+		t.Errorf("%v, %d calls: it was not asked, and is not told either", err, l.calls.Load()-calls)
+	}
+}
+
+// TestPlacesTakenAgainExpire: a renewal makes a key anew that Redis has lost, with an expiry.
+func TestPlacesTakenAgainExpire(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	take(t, store, places(2))
+	l.client.FlushAll(t.Context())
+	store.renew()
+	if n := l.expiries("", kept+time.Second); n != 1 || free(t, store) != 1 {
+		t.Errorf("%d keys, %d free", n, free(t, store))
+	}
+}
+
+// TestManyAreRenewedTogether: 450 places of a tag take three scripts.
+func TestManyAreRenewedTogether(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	c := places(1)
+	c.Limit.Count = 1000
+	for range 450 {
+		take(t, store, c)
+	}
+	calls := l.calls.Load()
+	l.pass(kept - 1)
+	store.renew()
+	if n := l.calls.Load() - calls; n != 3 {
+		t.Errorf("%d calls", n)
+	}
+	l.pass(kept - time.Second)
+	if err := store.Peek("tag", []shared.Charge{c}); err != nil {
+		t.Fatal(err)
+	}
+	probe := []shared.Charge{c}
+	if err := store.Peek("tag", probe); err != nil || probe[0].Result.Remaining != 549 {
+		t.Errorf("%v, %+v", err, probe)
+	}
+}
+
+// counting is a Conn that counts renewals.
+type counting struct {
+	liar
+	starts atomic.Int64
+}
+
+func (c *counting) Start(redisconn.Call, func(string, error)) { c.starts.Add(1) }
+
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &counting{liar: liar(said('1', 1, 0, 0, 0, 0))}
+		store := New(Options{Conn: conn})
+		if _, err := store.Take("tag", []shared.Charge{places(1)}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), renewed+time.Second)
+		defer cancel()
+		store.Run(ctx)
+		if n := conn.starts.Load(); n != 1 {
+			t.Errorf("%d renewals in 11 s, want 1", n)
+		}
+	})
+}
