@@ -34,7 +34,7 @@ func StartCluster(tb testing.TB, masters int, replicas bool) *Cluster {
 		s.await("the cluster is whole", func() bool { return s.sees(masters, len(c.All())) })
 	}
 	for _, r := range c.Replicas {
-		r.await("it has its master's data", func() bool { return strings.Contains(r.Do("INFO", "replication"), "master_link_status:up") })
+		r.await("it has its master's data", r.follows)
 	}
 	return c
 }

@@ -71,7 +71,11 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Lock()
 	p.open[client], p.open[server] = struct{}{}, struct{}{}
 	p.mu.Unlock()
-	go func() { _, _ = io.Copy(server, client); server.Close() }()
+	go func() {
+		// Between two sockets themselves it would be by pipes, which the library keeps open for a while.
+		_, _ = io.Copy(struct{ io.Writer }{server}, client)
+		server.Close()
+	}()
 	p.answer(client, server)
 	p.mu.Lock()
 	delete(p.open, client)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ type Server struct {
 	Addr string
 
 	tb      testing.TB
+	first   []string // arguments that come before others
 	args    []string
 	dir     string
 	process *exec.Cmd
@@ -61,9 +63,9 @@ func (s *Server) begin() {
 		s.tb.Fatal(err)
 	}
 	defer log.Close()
-	args := append([]string{
+	args := slices.Concat(s.first, []string{
 		"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
-	}, s.args...)
+	}, s.args)
 	s.process = exec.CommandContext(context.Background(), path, args...)
 	s.process.Stdout, s.process.Stderr = log, log
 	s.process.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
