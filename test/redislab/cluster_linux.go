@@ -2,12 +2,9 @@ package redislab
 
 import (
 	"context"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/headgate/headgate/test/need"
 )
 
 // Cluster is servers that share the slots.
@@ -52,10 +49,9 @@ func (c *Cluster) create(tb testing.TB) {
 	for _, m := range c.Masters {
 		args = append(args, m.Addr)
 	}
-	path := need.Program(tb, "redis-cli", "apt-get install redis-tools")
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, path, args...).CombinedOutput(); err != nil {
+	if out, err := command(ctx, tb, "redis-cli", args...).CombinedOutput(); err != nil {
 		tb.Fatalf("redis-cli --cluster create: %v\n%s", err, out)
 	}
 }

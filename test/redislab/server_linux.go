@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/headgate/headgate/test/need"
 )
 
 // patience is how long a server may take for what takes it milliseconds.
@@ -53,7 +51,6 @@ func prepare(tb testing.TB, args ...string) *Server {
 // begin starts the process, and waits until it answers.
 func (s *Server) begin() {
 	s.tb.Helper()
-	path := need.Program(s.tb, "redis-server", "apt-get install redis-server")
 	_, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		s.tb.Fatal(err)
@@ -66,7 +63,7 @@ func (s *Server) begin() {
 	args := slices.Concat(s.first, []string{
 		"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
 	}, s.args)
-	s.process = exec.CommandContext(context.Background(), path, args...)
+	s.process = command(context.Background(), s.tb, "redis-server", args...)
 	s.process.Stdout, s.process.Stderr = log, log
 	s.process.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	if err := s.process.Start(); err != nil {
@@ -141,10 +138,9 @@ func (s *Server) run(args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := need.Program(s.tb, "redis-cli", "apt-get install redis-tools")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, append([]string{"-e", "-h", host, "-p", port}, args...)...)
+	cmd := command(ctx, s.tb, "redis-cli", append([]string{"-e", "-h", host, "-p", port}, args...)...)
 	out, err := cmd.CombinedOutput()
 	text := string(bytes.TrimSpace(out))
 	if err != nil {
