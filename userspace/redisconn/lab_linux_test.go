@@ -25,6 +25,7 @@ var counter = NewScript(`return tostring(redis.call('INCR', KEYS[1]))`)
 
 // TestMain fails if a goroutine or a connection is left when all tests have ended.
 func TestMain(m *testing.M) {
+	Quiet()
 	files, goroutines := leak.Now(), runtime.NumGoroutine()
 	code := m.Run()
 	for end := time.Now().Add(patienceOfTests); code == 0 && (files.More() != nil || runtime.NumGoroutine() > goroutines); {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // transport carries jobs to servers. Its methods may be called at the same time.
@@ -23,6 +24,9 @@ type transport interface {
 
 // client is a transport by go-redis.
 type client struct{ redis redis.UniversalClient }
+
+// Quiet has the library below write nothing to the standard error, in the whole process. What matters of it State tells.
+func Quiet() { redis.SetLogger(&logging.VoidLogger{}) }
 
 func (c client) exchange(ctx context.Context, jobs []*job) {
 	c.send(ctx, jobs, false)
