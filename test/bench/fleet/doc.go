@@ -13,5 +13,6 @@
 // a machine that does much else all calls are answered, as those of the others are.
 //
 // For the faults the time-out is what it is by default. 64 callers ask all the time, a thousandth of a second after each
-// answer; the longest wait of any is what counts.
+// answer; the longest wait of any is what counts. Beside it stands what a timer of the same length took at the longest: what
+// that is late, the machine was.
 package main

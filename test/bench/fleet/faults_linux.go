@@ -107,6 +107,7 @@ func (f fault) measure(ctx context.Context, s *server, lasts time.Duration) (rep
 		return report.Fault{}, err
 	}
 	c.longest.Store(0)
+	c.timer.Store(0)
 	r := report.Fault{Name: f.name, Timeout: faultTimeout}
 	if f.harm != nil {
 		if err := f.harm(ctx, s, proxy); err != nil {
@@ -121,7 +122,7 @@ func (f fault) measure(ctx context.Context, s *server, lasts time.Duration) (rep
 	}
 	r.Back, err = c.back(ctx)
 	stop()
-	r.Longest, r.Calls = time.Duration(c.longest.Load()), int(c.calls.Load())
+	r.Longest, r.Timer, r.Calls = time.Duration(c.longest.Load()), time.Duration(c.timer.Load()), int(c.calls.Load())
 	return r, err
 }
 
@@ -132,6 +133,7 @@ type callers struct {
 	calls   atomic.Int64
 	well    atomic.Int64 // calls that were answered
 	longest atomic.Int64 // ns
+	timer   atomic.Int64 // ns that a mere timer took at the longest, of the same length as the time-out
 }
 
 // start starts them, and returns what ends them.
@@ -150,18 +152,41 @@ func (c *callers) start() (stop func()) {
 			}
 		})
 	}
+	group.Go(func() { c.watchTimers(end) })
 	return sync.OnceFunc(func() { close(end); group.Wait() })
+}
+
+// watchTimers has timers run beside the callers: what they take longer, the machine took.
+func (c *callers) watchTimers(end chan struct{}) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	for {
+		select {
+		case <-end:
+			return
+		case <-time.After(faultPause):
+			group.Go(func() {
+				begin := time.Now()
+				time.Sleep(faultTimeout)
+				raise(&c.timer, time.Since(begin))
+			})
+		}
+	}
+}
+
+// raise makes the longest of the times at least d.
+func raise(longest *atomic.Int64, d time.Duration) {
+	for was := longest.Load(); int64(d) > was && !longest.CompareAndSwap(was, int64(d)); was = longest.Load() {
+	}
 }
 
 func (c *callers) call(key string) {
 	begin := time.Now()
 	_, err := c.conn.Do(redisconn.Call{Script: c.script, Keys: []string{key}, Args: []string{interval, debt}})
-	took := int64(time.Since(begin))
+	raise(&c.longest, time.Since(begin))
 	c.calls.Add(1)
 	if err == nil {
 		c.well.Add(1)
-	}
-	for was := c.longest.Load(); took > was && !c.longest.CompareAndSwap(was, took); was = c.longest.Load() {
 	}
 }
 

@@ -108,6 +108,7 @@ type Fault struct {
 	Calls   int           `json:"calls"`
 	Timeout time.Duration `json:"timeout_ns"`
 	Longest time.Duration `json:"longest_ns"` // that any call took
+	Timer   time.Duration `json:"timer_ns"`   // that a timer of Timeout took at the longest, as the machine was busy
 	Back    time.Duration `json:"back_ns"`    // until all calls were answered again
 }
 

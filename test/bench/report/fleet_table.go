@@ -40,10 +40,13 @@ func (row *FleetRow) write(b *bufio.Writer) {
 func writeFaults(b *bufio.Writer, faults []Fault) {
 	const title = "fault"
 	name := width(len(title), faults, func(f Fault) string { return f.Name })
-	fmt.Fprintf(b, "\n%-*s %10s %13s %12s %9s\n", name, title, "calls", "longest ms", "time-out ms", "back ms")
+	fmt.Fprintf(b, "\n%-*s %10s %11s %11s %9s %8s\n", name, title, "calls", "longest ms", "time-out ms", "timer ms", "back ms")
 	for _, f := range faults {
-		fmt.Fprintf(b, "%-*s %10s %13.1f %12.0f %9.0f\n", name, f.Name, thousands(f.Calls), micro(f.Longest)/1000, micro(f.Timeout)/1000, micro(f.Back)/1000)
+		fmt.Fprintf(b, "%-*s %10s %11.1f %11.0f %9.1f %8.0f\n", name, f.Name, thousands(f.Calls),
+			milli(f.Longest), milli(f.Timeout), milli(f.Timer), milli(f.Back))
 	}
 }
+
+func milli(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

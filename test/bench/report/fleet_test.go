@@ -29,8 +29,8 @@ func fleet() *Fleet {
 			{Client: FleetNoop, Ours: true, Rounds: rounds([]float64{250e3, 120e3, 200e3}, 1000*µs, 0.05)},
 		})}},
 		Faults: []Fault{
-			{Name: "SIGSTOP", Calls: 12_000, Timeout: 20 * time.Millisecond, Longest: 24_900 * µs, Back: 300 * time.Millisecond},
-			{Name: "OOM", Calls: 9000, Timeout: 20 * time.Millisecond, Longest: 25_100 * µs, Back: 200 * time.Millisecond},
+			{Name: "SIGSTOP", Calls: 12_000, Timeout: 20 * time.Millisecond, Longest: 24_900 * µs, Timer: 22 * time.Millisecond, Back: 300 * time.Millisecond},
+			{Name: "OOM", Calls: 9000, Timeout: 20 * time.Millisecond, Longest: 25_100 * µs, Timer: 21_540 * µs, Back: 200 * time.Millisecond},
 		},
 	}
 }
@@ -47,9 +47,9 @@ redis_rate v10        40,000    1.00      0.17    2000    4000   1.000       6.4
 headgate             100,000    2.50      0.50    1000    2000   0.050       6.4
 headgate, no-op      200,000    6.00      1.00     500    1000   0.050       6.4
 
-fault        calls    longest ms  time-out ms   back ms
-SIGSTOP     12,000          24.9           20       300
-OOM          9,000          25.1           20       200
+fault        calls  longest ms time-out ms  timer ms  back ms
+SIGSTOP     12,000        24.9          20      22.0      300
+OOM          9,000        25.1          20      21.5      200
 
 kept      at 64 callers twice as many decisions as redis_rate v10
 kept      and no higher p99
