@@ -83,6 +83,10 @@ bench-requests: ## Measure ns and bytes of limits by key, beside other limiters;
 bench-http: ## Measure goodput under attack beside nginx, and what the agent costs; needs root and two CPUs
 	$(GO) -C $(BENCH) run ./http
 
+.PHONY: bench-fleet
+bench-fleet: ## Measure limits that machines share through Redis, beside other clients, and while Redis breaks; takes two minutes
+	$(GO) -C $(BENCH) run ./fleet
+
 .PHONY: generate
 generate: ## Compile the BPF programs and remake what is generated; needs clang-19, llvm-19 and lld-19
 	$(GO) generate ./...

@@ -2,24 +2,20 @@ package nginxlab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/headgate/headgate/test/debian"
 )
 
 // installed is where distributions put nginx.
 const installed = "/usr/sbin/nginx"
 
-// binary is a program and where its libraries are, if not where the system's are.
-type binary struct {
-	path      string
-	libraries []string
-}
+// binary is an nginx.
+type binary struct{ debian.Program }
 
 // find returns an nginx that can log what it decides. Without one, and without root, it skips the test.
 func find(tb testing.TB) binary {
@@ -27,7 +23,7 @@ func find(tb testing.TB) binary {
 	if len(clockLibrary) == 0 {
 		tb.Skip("needs amd64 or arm64, to control nginx's clock")
 	}
-	if b := (binary{path: installed}); b.check(tb.Context()) == nil {
+	if b := (binary{debian.Program{Path: installed}}); b.check(tb.Context()) == nil {
 		return b
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
@@ -49,7 +45,7 @@ func find(tb testing.TB) binary {
 // Command returns a command that runs an nginx with the arguments: the one that is installed or, if there is none, the one
 // that apt-get downloads. Its clock is the real one.
 func Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
-	b := binary{path: installed}
+	b := binary{debian.Program{Path: installed}}
 	if _, err := os.Stat(installed); err != nil {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -59,28 +55,19 @@ func Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 			return nil, fmt.Errorf("no nginx: %w; install it, or have apt-get download it", err)
 		}
 	}
-	return b.command(ctx, args...), nil
+	return b.Command(ctx, args...), nil
 }
 
 // check returns an error if b does not run here, or logs too little.
 func (b binary) check(ctx context.Context) error {
-	out, err := b.command(ctx, "-V").CombinedOutput()
+	out, err := b.Command(ctx, "-V").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s -V: %w: %s", b.path, err, out)
+		return fmt.Errorf("%s -V: %w: %s", b.Path, err, out)
 	}
 	if !strings.Contains(string(out), "--with-debug") {
-		return fmt.Errorf("%s is built without --with-debug", b.path)
+		return fmt.Errorf("%s is built without --with-debug", b.Path)
 	}
 	return nil
-}
-
-func (b binary) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, b.path, args...)
-	cmd.Env = []string{"LC_ALL=C"}
-	if len(b.libraries) > 0 {
-		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+strings.Join(b.libraries, ":"))
-	}
-	return cmd
 }
 
 // cacheDir returns where to keep what is downloaded.
@@ -92,32 +79,11 @@ func cacheDir(tb testing.TB) string {
 	return cache
 }
 
-// downloaded returns the nginx that apt downloads. What was downloaded once stays in the cache.
-func downloaded(ctx context.Context, cache string) (_ binary, err error) {
-	dir := filepath.Join(cache, "headgate", "nginx")
-	if b, err := unpacked(dir); err == nil {
-		return b, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return binary{}, err
-	}
-	temp, err := os.MkdirTemp(filepath.Dir(dir), "download-")
-	if err != nil {
-		return binary{}, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	if err := download(ctx, temp); err != nil {
-		return binary{}, err
-	}
-	// Another process may have been quicker. Then its copy is there, and as good.
-	renameErr := os.Rename(filepath.Join(temp, "root"), dir)
-	b, err := unpacked(dir)
-	if err != nil && renameErr != nil {
-		return binary{}, renameErr
-	}
-	return b, err
+// downloaded returns the nginx that apt downloads.
+func downloaded(ctx context.Context, cache string) (binary, error) {
+	nginx := debian.Software{Name: "nginx", Packages: []string{"nginx"}, Parts: []string{"nginx"}, Without: []string{"nginx-common"}}
+	p, err := nginx.Get(ctx, cache, installed)
+	return binary{p}, err
 }
 
 func remove(tb testing.TB, dir string) {
@@ -125,20 +91,4 @@ func remove(tb testing.TB, dir string) {
 	if err := os.RemoveAll(dir); err != nil {
 		tb.Error(err)
 	}
-}
-
-// unpacked returns the nginx in a directory that packages were unpacked to.
-func unpacked(dir string) (binary, error) {
-	b := binary{path: filepath.Join(dir, installed)}
-	if _, err := os.Stat(b.path); err != nil {
-		return binary{}, fmt.Errorf("the packages have no nginx: %w", err)
-	}
-	for _, pattern := range []string{"lib/*-linux-gnu", "usr/lib/*-linux-gnu"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			return binary{}, err
-		}
-		b.libraries = append(b.libraries, found...)
-	}
-	return b, nil
 }

@@ -75,7 +75,7 @@ func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
 // run starts nginx and makes sure that it ends.
 func (s *Server) run(b binary) {
 	s.tb.Helper()
-	cmd := b.command(s.tb.Context(), "-p", s.dir, "-c", s.path("nginx.conf"), "-e", "stderr")
+	cmd := b.Command(s.tb.Context(), "-p", s.dir, "-c", s.path("nginx.conf"), "-e", "stderr")
 	cmd.Env = append(cmd.Env, "LD_PRELOAD="+s.path("clock.so"))
 	cmd.Dir = s.dir
 	cmd.ExtraFiles = []*os.File{s.clock.file} // descriptor 3, as in clock.c

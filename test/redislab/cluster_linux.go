@@ -2,12 +2,9 @@ package redislab
 
 import (
 	"context"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/headgate/headgate/test/need"
 )
 
 // Cluster is servers that share the slots.
@@ -34,7 +31,7 @@ func StartCluster(tb testing.TB, masters int, replicas bool) *Cluster {
 		s.await("the cluster is whole", func() bool { return s.sees(masters, len(c.All())) })
 	}
 	for _, r := range c.Replicas {
-		r.await("it has its master's data", func() bool { return strings.Contains(r.Do("INFO", "replication"), "master_link_status:up") })
+		r.await("it has its master's data", r.follows)
 	}
 	return c
 }
@@ -52,10 +49,9 @@ func (c *Cluster) create(tb testing.TB) {
 	for _, m := range c.Masters {
 		args = append(args, m.Addr)
 	}
-	path := need.Program(tb, "redis-cli", "apt-get install redis-tools")
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, path, args...).CombinedOutput(); err != nil {
+	if out, err := command(ctx, tb, "redis-cli", args...).CombinedOutput(); err != nil {
 		tb.Fatalf("redis-cli --cluster create: %v\n%s", err, out)
 	}
 }

@@ -25,14 +25,29 @@ type Proxy struct {
 // NewProxy returns a proxy to the address. It ends with the test.
 func NewProxy(tb testing.TB, to string) *Proxy {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	p, err := Listen(tb.Context(), to)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &Proxy{Addr: l.Addr().String(), to: to, listener: l, open: map[net.Conn]struct{}{}}
-	tb.Cleanup(func() { l.Close(); p.Cut() })
-	go p.accept()
+	tb.Cleanup(p.Close)
 	return p
+}
+
+// Listen returns a proxy to the address, for programs that are no tests.
+func Listen(ctx context.Context, to string) (*Proxy, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{Addr: l.Addr().String(), to: to, listener: l, open: map[net.Conn]struct{}{}}
+	go p.accept()
+	return p, nil
+}
+
+// Close ends the proxy.
+func (p *Proxy) Close() {
+	p.listener.Close()
+	p.Cut()
 }
 
 // Delay makes all that the server says from now on come so much later.
@@ -71,7 +86,11 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Lock()
 	p.open[client], p.open[server] = struct{}{}, struct{}{}
 	p.mu.Unlock()
-	go func() { _, _ = io.Copy(server, client); server.Close() }()
+	go func() {
+		// Between two sockets themselves it would be by pipes, which the library keeps open for a while.
+		_, _ = io.Copy(struct{ io.Writer }{server}, client)
+		server.Close()
+	}()
 	p.answer(client, server)
 	p.mu.Lock()
 	delete(p.open, client)

@@ -1,7 +1,10 @@
 package redislab_test
 
 import (
+	"net"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/test/redislab"
 )
@@ -27,5 +30,21 @@ func TestCluster(t *testing.T) {
 	c := redislab.StartCluster(t, 3, true)
 	if got := len(c.Addrs()); got != 6 {
 		t.Errorf("%d servers", got)
+	}
+}
+
+// TestGroup kills the master: the sentinel names the other.
+func TestGroup(t *testing.T) {
+	g := redislab.StartGroup(t)
+	g.Master.Kill()
+	_, port, _ := net.SplitHostPort(g.Replica.Addr)
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		got := g.Sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", g.Name)
+		if strings.HasSuffix(got, port) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the master is %s", got)
+		}
 	}
 }

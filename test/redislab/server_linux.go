@@ -8,14 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/headgate/headgate/test/need"
 )
 
 // patience is how long a server may take for what takes it milliseconds.
@@ -29,6 +28,7 @@ type Server struct {
 	tb      testing.TB
 	inside  func(func() error) error // calls a function where the server is
 	bind    string
+	first   []string // arguments that come before others
 	args    []string
 	dir     string
 	process *exec.Cmd
@@ -66,7 +66,6 @@ func prepare(tb testing.TB, args ...string) *Server {
 // begin starts the process, and waits until it answers.
 func (s *Server) begin() {
 	s.tb.Helper()
-	path := need.Program(s.tb, "redis-server", "apt-get install redis-server")
 	_, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		s.tb.Fatal(err)
@@ -76,10 +75,10 @@ func (s *Server) begin() {
 		s.tb.Fatal(err)
 	}
 	defer log.Close()
-	args := append([]string{
+	args := slices.Concat(s.first, []string{
 		"--bind", s.bind, "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
-	}, s.args...)
-	s.process = exec.CommandContext(context.Background(), path, args...)
+	}, s.args)
+	s.process = command(context.Background(), s.tb, "redis-server", args...)
 	s.process.Stdout, s.process.Stderr = log, log
 	s.process.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	if err := s.inside(s.process.Start); err != nil {
@@ -154,10 +153,9 @@ func (s *Server) run(args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := need.Program(s.tb, "redis-cli", "apt-get install redis-tools")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, append([]string{"-e", "-h", host, "-p", port}, args...)...)
+	cmd := command(ctx, s.tb, "redis-cli", append([]string{"-e", "-h", host, "-p", port}, args...)...)
 	var out []byte
 	err = s.inside(func() (err error) {
 		out, err = cmd.CombinedOutput()

@@ -24,7 +24,7 @@ const (
 	firstAllowance = 4
 	// A server is tried after firstPause, and then at intervals that double up to longestPause.
 	firstPause   = 100 * time.Millisecond
-	longestPause = 5 * time.Second
+	longestPause = 2 * time.Second
 )
 
 // breaker decides whether servers are left alone. It knows no time, and starts nothing.

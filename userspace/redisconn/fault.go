@@ -7,26 +7,39 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// faults are what servers answer that are not well, or that will answer so to everything, and what can be done about it.
-// All else that they answer is about the call: a key of another type, an error in a script, a slot that is on its way to
-// another master.
-func faults() map[string]string {
-	const access = "give the user in redis.username EVAL, EVALSHA, and what keys and channels begin with redis.prefix"
-	return map[string]string{
-		"OOM":         "give Redis more memory (maxmemory), or let it evict keys that expire (maxmemory-policy volatile-ttl)",
-		"MISCONF":     "Redis cannot write to its disk: see its log, make room, or set stop-writes-on-bgsave-error no",
-		"LOADING":     "wait: Redis reads its data from disk",
-		"BUSY":        "a script keeps Redis busy: SCRIPT KILL ends it",
-		"READONLY":    "this is a replica: name the master in redis.addrs, or use mode sentinel or cluster",
-		"MASTERDOWN":  "this is a replica without a master: name the master in redis.addrs",
-		"NOREPLICAS":  "Redis has fewer replicas than min-replicas-to-write",
-		"CLUSTERDOWN": "the cluster has slots that no master serves: see CLUSTER INFO",
-		"NOAUTH":      "set redis.password_file",
-		"WRONGPASS":   "compare redis.username and what is in redis.password_file with the server's; it is read at each connection",
-		"NOPERM":      access,
-		"DENIED":      "Redis is in protected mode: set a password, and redis.password_file",
-		"MAXCLIENTS":  "raise maxclients of Redis",
+// hint returns what can be done about an answer of a server that is not well, or that will answer so to everything; nothing for
+// other answers, which are about the call: a key of another type, an error in a script, a slot that is on its way to another
+// master.
+func hint(code string) string {
+	switch code {
+	case "OOM":
+		return "give Redis more memory (maxmemory), or let it evict keys that expire (maxmemory-policy volatile-ttl)"
+	case "MISCONF":
+		return "Redis cannot write to its disk: see its log, make room, or set stop-writes-on-bgsave-error no"
+	case "LOADING":
+		return "wait: Redis reads its data from disk"
+	case "BUSY":
+		return "a script keeps Redis busy: SCRIPT KILL ends it"
+	case "READONLY":
+		return "this is a replica: name the master in redis.addrs, or use mode sentinel or cluster"
+	case "MASTERDOWN":
+		return "this is a replica without a master: name the master in redis.addrs"
+	case "NOREPLICAS":
+		return "Redis has fewer replicas than min-replicas-to-write"
+	case "CLUSTERDOWN":
+		return "the cluster has slots that no master serves: see CLUSTER INFO"
+	case "NOAUTH":
+		return "set redis.password_file"
+	case "WRONGPASS":
+		return "compare redis.username and what is in redis.password_file with the server's; it is read at each connection"
+	case "NOPERM":
+		return "give the user in redis.username EVAL, EVALSHA, and what keys and channels begin with redis.prefix"
+	case "DENIED":
+		return "Redis is in protected mode: set a password, and redis.password_file"
+	case "MAXCLIENTS":
+		return "raise maxclients of Redis"
 	}
+	return ""
 }
 
 // isFault reports whether an error tells that a server is not well, and not only that a call was wrong.
@@ -38,8 +51,7 @@ func isFault(err error) bool {
 	if !errors.As(err, &answer) || errors.Is(err, redis.Nil) {
 		return true // no connection, no answer, or none that makes sense
 	}
-	_, is := faults()[code(err)]
-	return is
+	return hint(code(err)) != ""
 }
 
 // code returns the word that an answer begins with. Before version 7 Redis puts what commands of a script answer into a
@@ -65,8 +77,8 @@ func mend(err error) string {
 		return ""
 	}
 	var answer redis.Error
-	if hint := faults()[code(err)]; hint != "" && errors.As(err, &answer) {
-		return hint
+	if text := hint(code(err)); text != "" && errors.As(err, &answer) {
+		return text
 	}
 	switch {
 	case errors.Is(err, ErrTimeout):

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // transport carries jobs to servers. Its methods may be called at the same time.
@@ -23,6 +24,9 @@ type transport interface {
 
 // client is a transport by go-redis.
 type client struct{ redis redis.UniversalClient }
+
+// Quiet has the library below write nothing to the standard error, in the whole process. What matters of it State tells.
+func Quiet() { redis.SetLogger(&logging.VoidLogger{}) }
 
 func (c client) exchange(ctx context.Context, jobs []*job) {
 	c.send(ctx, jobs, false)
@@ -52,15 +56,19 @@ func (c client) send(ctx context.Context, jobs []*job, whole bool) {
 		commands[i] = redis.NewCmd(ctx, j.command(whole)...)
 		_ = pipe.Process(ctx, commands[i]) // only puts it into the pipeline
 	}
-	_, _ = pipe.Exec(ctx) // the first of the commands' errors
+	_, err := pipe.Exec(ctx)
 	for i, j := range jobs {
-		j.reply, j.err = reply(commands[i])
+		j.reply, j.err = reply(commands[i], err)
 	}
 }
 
-// reply returns what a command was answered.
-func reply(c *redis.Cmd) (string, error) {
-	if err := c.Err(); err != nil {
+// reply returns what a command was answered. Where there was no connection for the pipeline, only that has the error.
+func reply(c *redis.Cmd, pipeline error) (string, error) {
+	err := c.Err()
+	if err == nil && c.Val() == nil {
+		err = pipeline
+	}
+	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", ErrTimeout, err)
 		}

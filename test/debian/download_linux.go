@@ -1,4 +1,4 @@
-package nginxlab
+package debian
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// download downloads nginx and its libraries to dir and unpacks them in dir/root. It installs nothing.
-func download(ctx context.Context, dir string) error {
+// download downloads the packages and their libraries to dir and unpacks them in dir/root. It installs nothing.
+func (s Software) download(ctx context.Context, dir string) error {
 	root := filepath.Join(dir, "root")
-	packages := []string{"nginx"}
+	packages := slices.Clone(s.Packages)
 	for done := 0; done < len(packages); done++ {
 		name := packages[done]
 		deb, err := fetch(ctx, dir, name)
@@ -23,14 +23,14 @@ func download(ctx context.Context, dir string) error {
 		if err := run(ctx, dir, "dpkg-deb", "-x", deb, root); err != nil {
 			return err
 		}
-		if !strings.HasPrefix(name, "nginx") {
-			continue // what libraries need beyond libraries, nginx can do without
+		if !s.isPart(name) {
+			continue // what libraries need beyond libraries, the programs can do without
 		}
 		needed, err := exec.CommandContext(ctx, "dpkg-deb", "-f", deb, "Pre-Depends", "Depends").Output()
 		if err != nil {
 			return fmt.Errorf("what %s depends on: %w", name, err)
 		}
-		packages = appendNeeded(packages, string(needed))
+		packages = s.appendNeeded(packages, string(needed))
 	}
 	return nil
 }
@@ -56,9 +56,9 @@ func fetch(ctx context.Context, dir, name string) (string, error) {
 	return debs[0], nil
 }
 
-// appendNeeded appends to packages those that a Depends field names and nginx does not run without: its
-// other parts and its libraries, save the C library, which the machine has.
-func appendNeeded(packages []string, depends string) []string {
+// appendNeeded appends to packages those that a Depends field names and the programs do not run without: other parts and
+// libraries, save the C library, which the machine has.
+func (s Software) appendNeeded(packages []string, depends string) []string {
 	for _, line := range strings.Split(depends, "\n") {
 		_, list, _ := strings.Cut(line, ": ")
 		for _, alternatives := range strings.Split(list, ",") {
@@ -67,7 +67,7 @@ func appendNeeded(packages []string, depends string) []string {
 				continue
 			}
 			name, _, _ := strings.Cut(fields[0], ":")
-			if name != "libc6" && isPart(name) && !slices.Contains(packages, name) {
+			if name != "libc6" && (s.isPart(name) || hasPrefix(name, "lib", "zlib")) && !slices.Contains(packages, name) {
 				packages = append(packages, name)
 			}
 		}
@@ -75,9 +75,12 @@ func appendNeeded(packages []string, depends string) []string {
 	return packages
 }
 
-func isPart(name string) bool {
-	return name != "nginx-common" && slices.ContainsFunc([]string{"nginx", "lib", "zlib"},
-		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+func (s Software) isPart(name string) bool {
+	return hasPrefix(name, s.Parts...) && !slices.Contains(s.Without, name)
+}
+
+func hasPrefix(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 func run(ctx context.Context, dir, name string, args ...string) error {
