@@ -28,16 +28,6 @@ type located struct {
 // is reports whether an address is one of this machine.
 func (l *local) is(addr netip.Addr) bool { return l.now().addrs[addr.Unmap().WithZone("")] }
 
-// in reports whether one of the machine's addresses is in a prefix.
-func (l *local) in(prefix netip.Prefix) bool {
-	for addr := range l.now().addrs {
-		if prefix.Contains(addr) {
-			return true
-		}
-	}
-	return false
-}
-
 // near reports whether a network that this machine is in overlaps a prefix.
 func (l *local) near(prefix netip.Prefix) bool {
 	return slices.ContainsFunc(l.now().networks, prefix.Overlaps)

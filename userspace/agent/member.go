@@ -71,8 +71,6 @@ func (a *Agent) spare(p netip.Prefix) string {
 	switch {
 	case slices.ContainsFunc(trusted(file), p.Overlaps):
 		return "a trusted proxy is in it, whose packets are those of its clients"
-	case a.local.in(p):
-		return "this machine is in it"
 	case file.Redis != nil && slices.ContainsFunc(file.Redis.Addrs, func(addr string) bool { return isIn(p, addr) }):
 		return "a server of redis is in it"
 	}

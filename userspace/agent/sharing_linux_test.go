@@ -154,13 +154,15 @@ handdown: {after: 1, within: 10s, for: 1h}
 	rule := func(prefix string) admin.FleetRule {
 		return admin.FleetRule{Prefix: netip.MustParsePrefix(prefix), Action: config.Block}
 	}
-	if err := all[1].agent.SetFleet([]admin.FleetRule{rule("192.0.2.0/24"), rule("198.51.100.9/32")}); err != nil {
+	if err := all[1].agent.SetFleet([]admin.FleetRule{rule("192.0.2.0/24"), rule("198.51.100.9/32"), rule("127.0.0.0/8")}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "both know it", func() bool { return len(all[0].fleetRules()) > 0 && len(all[1].fleetRules()) == 2 })
 	for _, l := range all {
-		if slices.ContainsFunc(l.fleetRules(), func(r fleet.Rule) bool { return r.Prefix.Contains(netip.MustParseAddr("198.51.100.9")) }) {
-			t.Errorf("the trusted proxy is blocked: %+v", l.fleetRules())
+		for _, addr := range []string{"198.51.100.9", "127.0.0.1"} {
+			if slices.ContainsFunc(l.fleetRules(), func(r fleet.Rule) bool { return r.Prefix.Contains(netip.MustParseAddr(addr)) }) {
+				t.Errorf("the trusted proxy or Redis is blocked: %+v", l.fleetRules())
+			}
 		}
 	}
 	had, err := all[0].agent.UnsetFleet([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("10.0.0.0/8")})
