@@ -7,8 +7,6 @@ package ruleset_test
 import (
 	"testing"
 	"time"
-
-	"github.com/headgate/headgate/userspace/shared"
 )
 
 // TestNoAllocation: neither an allowed nor a refused request allocates once its keys are known.
@@ -33,19 +31,6 @@ func TestNoAllocation(t *testing.T) {
 			}
 		}
 	}
-}
-
-// nothingStore answers at once that all is well, or that it is down.
-type nothingStore struct {
-	shared.Store
-	err error
-}
-
-func (s *nothingStore) Take(_ string, charges []shared.Charge) (bool, error) {
-	for i := range charges {
-		charges[i].Known, charges[i].Result.Allowed = true, true
-	}
-	return true, s.err
 }
 
 // TestNoAllocationForAStore: what asking costs beside the store's own work is no memory.

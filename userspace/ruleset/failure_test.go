@@ -362,3 +362,28 @@ http:
 	equal(t, "unavailable", d.Unavailable, false)
 	equal(t, "charged to mine", owed(t, l, "mine"), 0)
 }
+
+// placingStore gives places, and keeps their tags.
+type placingStore struct {
+	nothingStore
+	tags []string
+}
+
+func (s *placingStore) Take(tag string, charges []shared.Charge) (bool, error) {
+	s.tags = append(s.tags, tag)
+	return s.nothingStore.Take(tag, charges)
+}
+
+// TestTagsOfPlaces: a store can renew places by the tag that it was given, though others use the decision's memory.
+func TestTagsOfPlaces(t *testing.T) {
+	store := new(placingStore)
+	l := machine(t, `http: {zones: {z: {key: [ip, path], concurrent: 5, store: redis}}, rules: [{limits: [{zone: z}]}]}`, store, 1)
+	for n := range 50 {
+		decide(l, client(n+1, fmt.Sprint("/path/", n)))
+	}
+	for n := range 50 {
+		if got, want := clientip.Describe(store.tags[n]), fmt.Sprintf("192.0.2.%d, /path/%d", n+1, n); got != want {
+			t.Fatalf("the tag is %q by now, and was %q", got, want)
+		}
+	}
+}

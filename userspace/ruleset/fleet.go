@@ -31,7 +31,7 @@ func (f Fleet) members() uint64 {
 type common struct {
 	store shared.Store
 	lease uint64
-	tag
+	tag   tag
 }
 
 // share makes zones that machines share such.

@@ -69,7 +69,7 @@ func (d *Decision) addShared(z *zone, key string, client netip.Prefix, over shar
 		d.sharing = new(sharing)
 	}
 	s, c := d.sharing, z.common
-	a := asked{limit: len(d.Limits) - 1, group: c.group, over: over, lease: c.lease}
+	a := asked{limit: len(d.Limits) - 1, group: c.tag.group, over: over, lease: c.lease}
 	a.tag, d.buf = c.tag.of(z, key, d.texts, client, d.buf)
 	s.store, s.asked = c.store, append(s.asked, a)
 }

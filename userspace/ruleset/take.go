@@ -1,6 +1,10 @@
 package ruleset
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/shared"
 )
 
@@ -74,6 +78,10 @@ func (d *Decision) newCall(i int, all bool) call {
 		}
 	}
 	c.to = len(s.charges)
+	holds := func(c shared.Charge) bool { return c.Limit.Algorithm == config.Concurrent }
+	if slices.ContainsFunc(s.charges[c.from:], holds) {
+		c.tag = strings.Clone(c.tag) // the store keeps it as long as it keeps places
+	}
 	s.calls = append(s.calls, c)
 	return c
 }

@@ -64,6 +64,9 @@ type Charge struct {
 //
 // tag is what all limits have in common that may be asked in one call with any of these: requests with the same tag are
 // decided in one place. The charges of a call have to have the same tag each time.
+//
+// What the caller hands over is his: tag, charges and their keys are views of memory that he uses again. Nothing of it is kept but the
+// tag of a call with a charge of Concurrent, which is not such a view. A caller who was told of an error leaves that call's memory alone.
 type Store interface {
 	// Take charges a request to all enforced limits if all of them allow it, or to none, as keyed.All does, and
 	// reports whether they do; a group that is tried out likewise. It waits no longer than the store's time-out. An error
