@@ -40,4 +40,27 @@ func TestNoMoreThanABatchIsHeld(t *testing.T) {
 	if _, _, ok := h.spend(lim, batch+1, 0); ok {
 		t.Error("more was spent than held")
 	}
+	h.spend(lim, 4, held/2)
+	h.got(lim, h.want(batch, held/2), 1, state{x: 11, left: 3600_000_000}, held/2)
+	if _, _, ok := h.spend(lim, 2, held-1); !ok {
+		t.Error("what was held ended early")
+	}
+	h.got(lim, h.want(batch, held-1), 0, state{}, held-1) // nothing fits any more
+	if n := h.want(batch, held-1); n != batch {
+		t.Errorf("wants %d after nothing was got", n)
+	}
+}
+
+// TestHeldTogetherEndTogether: units that are left end when they would have, and those that were got later with them.
+func TestHeldTogetherEndTogether(t *testing.T) {
+	lim, err := termsOf(shared.Limit{Algorithm: config.Leaky, Count: 1, Per: time.Hour, Burst: 99})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h holding
+	h.got(lim, 0, 3, state{}, 0)
+	h.got(lim, 0, 3, state{}, held/2)
+	if _, _, ok := h.spend(lim, 1, held); ok {
+		t.Error("spent after the end")
+	}
 }
