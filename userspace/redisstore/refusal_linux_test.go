@@ -94,8 +94,8 @@ func TestLimitChangedAndBack(t *testing.T) {
 		t.Fatal("3 of 2 units")
 	}
 	other := c
-	other.Limit, other.N = leakyLimit(1, time.Second, 0), 2
-	take(t, store, other) // refused, and cut to its burst of one
+	other.Limit, other.N = leakyLimit(1, time.Second, 0), 0
+	take(t, store, other) // what is owed is cut to its burst of one
 	if !allowedOf(t, store, c) {
 		t.Error("refused as if 2 units were owed")
 	}
