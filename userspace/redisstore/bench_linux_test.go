@@ -83,7 +83,7 @@ func BenchmarkScript(b *testing.B) {
 	run := func(name string, charges []shared.Charge, other *script) {
 		b.Run(name, func(b *testing.B) {
 			redis := redislab.Start(b)
-			l, store := newLive(b, "hg", redis.Addr)
+			l, store := newLive(b, redis.Addr)
 			call, source := l.call(store, charges)
 			if other != nil {
 				source = other.source

@@ -67,7 +67,7 @@ func TestCase28And47And48And49EveryKeyExpires(t *testing.T) {
 
 // TestUnreadable: what somebody else wrote under the name of a key is an error for that key alone, and soon gone.
 func TestUnreadable(t *testing.T) {
-	l, store := newLive(t, "hg", server(t))
+	l, store := newLive(t, server(t))
 	ctx := context.Background()
 	for name, limit := range slow {
 		c := shared.Charge{Zone: name, Limit: limit, Key: "k", N: 1}
@@ -105,7 +105,9 @@ func TestUnreadable(t *testing.T) {
 		if allowed, _ := take(t, store, c, other); !allowed {
 			t.Errorf("%s: refused when it is gone", name)
 		}
-		store.Forget("tag", "other", "k", other.Limit)
+		if _, err := store.Forget("tag", "other", "k", other.Limit); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -126,7 +128,7 @@ func (l *lab) only(part string) (found string) {
 // TestErrorLeavesNothing: of a request that cannot be written, no limit has anything.
 func TestErrorLeavesNothing(t *testing.T) {
 	redis := redislab.Start(t)
-	l, store := newLive(t, "hg", redis.Addr)
+	l, store := newLive(t, redis.Addr)
 	var charges []shared.Charge
 	for name, limit := range slow {
 		charges = append(charges, shared.Charge{Zone: name, Limit: limit, Key: "k", N: 1})

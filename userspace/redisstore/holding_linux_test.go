@@ -26,7 +26,7 @@ func TestBatch(t *testing.T) {
 			if allowed != (i < 100) {
 				t.Fatalf("%s, request %d: %+v", name, i, got)
 			}
-			if r := got[0].Result; i < 100 && !(r.Allowed && got[0].Known && r.Limit == 100) {
+			if r := got[0].Result; i < 100 && (!r.Allowed || !got[0].Known || r.Limit != 100) {
 				t.Errorf("%s, request %d: %+v", name, i, got)
 			}
 		}

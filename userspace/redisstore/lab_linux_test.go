@@ -41,9 +41,9 @@ func newLab(tb testing.TB, addr, prefix string) (*lab, *Store) {
 }
 
 // newLive returns a store with the clock of Redis.
-func newLive(tb testing.TB, prefix string, addrs ...string) (*lab, *Store) {
+func newLive(tb testing.TB, addrs ...string) (*lab, *Store) {
 	l := &lab{tb: tb, client: clientOf(tb, addrs...)}
-	return l, l.store(prefix)
+	return l, l.store("hg")
 }
 
 func clientOf(tb testing.TB, addrs ...string) redis.UniversalClient {

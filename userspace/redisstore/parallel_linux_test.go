@@ -38,7 +38,7 @@ func inParallel(calls int, f func(i int) bool) int {
 
 // TestCase29ExactlyTheLimit: of parallel requests on three machines exactly as many pass as the limit says.
 func TestCase29ExactlyTheLimit(t *testing.T) {
-	l, first := newLive(t, "hg", server(t))
+	l, first := newLive(t, server(t))
 	machines := []*Store{first, l.store("hg"), l.store("hg")}
 	for name, limit := range slow {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCase29ExactlyTheLimit(t *testing.T) {
 
 // TestCase20AllOrNone: what a request is refused for by one limit is not charged to another, whoever else asks meanwhile.
 func TestCase20AllOrNone(t *testing.T) {
-	_, store := newLive(t, "hg", server(t))
+	_, store := newLive(t, server(t))
 	narrow := slow["window"]
 	narrow.Count = 30
 	charges := func(n uint64) []shared.Charge {
@@ -86,7 +86,7 @@ func TestCase20AllOrNone(t *testing.T) {
 // TestCase59Cluster: the keys of a call are in one slot, whatever is in them, and calls are spread over the nodes by their tags.
 func TestCase59Cluster(t *testing.T) {
 	cluster := redislab.StartCluster(t, 3, false)
-	_, store := newLive(t, "hg", cluster.Addrs()...)
+	_, store := newLive(t, cluster.Addrs()...)
 	for _, tag := range []string{"", "a", "b", "c", "}", "{", "{}", "a}{b", "\x00\r\n"} {
 		for range 2 {
 			var charges []shared.Charge

@@ -85,6 +85,28 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
+// TestLimitChangedAndBack: a refusal is of no more use when another rate has changed what is owed.
+func TestLimitChangedAndBack(t *testing.T) {
+	_, store := newLab(t, server(t), "hg")
+	c := shared.Charge{Zone: "z", Limit: leakyLimit(7, time.Hour, 1), Key: "k", N: 2}
+	take(t, store, c)
+	if c.N = 1; allowedOf(t, store, c) {
+		t.Fatal("3 of 2 units")
+	}
+	other := c
+	other.Limit, other.N = leakyLimit(1, time.Second, 0), 0
+	take(t, store, other) // what is owed is cut to its burst of one
+	if !allowedOf(t, store, c) {
+		t.Error("refused as if 2 units were owed")
+	}
+}
+
+func allowedOf(tb testing.TB, s *Store, c shared.Charge) bool {
+	tb.Helper()
+	allowed, _ := take(tb, s, c)
+	return allowed
+}
+
 // TestForget: a key that is forgotten is one never seen, on this machine at once, and on others within a minute.
 func TestForget(t *testing.T) {
 	l, here := newLab(t, server(t), "hg")
