@@ -59,9 +59,11 @@ func TestShareWhileAway(t *testing.T) {
 			a.Share(blocks(3+i, 4))
 			time.Sleep(time.Minute)
 		}
+		a.shared.mu.Lock()
 		if got := len(a.shared.items); got > 10 {
 			t.Errorf("%d wait", got)
 		}
+		a.shared.mu.Unlock()
 		c.fail(nil)
 		time.Sleep(mostWait + 2*beatEvery)
 		synctest.Wait()
