@@ -99,7 +99,6 @@ func (b *breaker) probed(fault error) bool {
 		return b.open(fault)
 	case b.phase == opened:
 		b.phase, b.allowance = ramping, min(firstAllowance, b.full)
-		b.row, b.last = 0, 0
 		return true
 	}
 	return b.phase == ramping && b.succeed()

@@ -103,6 +103,30 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// TestOneConnectionHangs has the first round trip never be answered, and another one be late: as others are answered, the
+// server is not silent.
+func TestOneConnectionHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		begin := time.Now()
+		var first, late sync.Once
+		b.fake.set(func(ctx context.Context, jobs []*job) {
+			answer := after(time.Millisecond)
+			first.Do(func() { answer = never })
+			if time.Since(begin) > silence*timeout {
+				late.Do(func() { answer = after(timeout + 5*time.Millisecond) })
+			}
+			answer(ctx, jobs)
+		})
+		for time.Since(begin) < 10*silence*timeout {
+			b.all(3)
+		}
+		if s := b.State(); s.Opened != 0 || s.Timeouts == 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // TestIdleIsNoSilence has nobody ask for an hour.
 func TestIdleIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -195,19 +219,21 @@ func TestNoHerd(t *testing.T) {
 	})
 }
 
-// TestBackWithoutCalls has servers be well again with nobody who asks.
+// TestBackWithoutCalls has servers be well again with nobody who asks, twice.
 func TestBackWithoutCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1, config.Redis{})
-		b.fake.set(fail(answered("OOM command not allowed")))
-		b.until(t, ErrOpen)
-		b.fake.set(after(time.Millisecond))
-		b.quiet(t, Up)
-		if want := []Health{Down, Probing, Up}; !slices.Equal(b.states, want) {
+		for range 2 {
+			b.fake.set(fail(answered("OOM command not allowed")))
+			b.until(t, ErrOpen)
+			b.fake.set(after(time.Millisecond))
+			b.quiet(t, Up)
+		}
+		if want := []Health{Down, Probing, Up, Down, Probing, Up}; !slices.Equal(b.states, want) {
 			t.Errorf("%v", b.states)
 		}
 		lines := strings.Join(*b.log.lines, "\n")
-		if len(*b.log.lines) != 3 || !strings.Contains(lines, "error=OOM command not allowed") || !strings.Contains(lines, "maxmemory") {
+		if len(*b.log.lines) != 6 || !strings.Contains(lines, "error=OOM command not allowed") || !strings.Contains(lines, "maxmemory") {
 			t.Errorf("%s", lines)
 		}
 		if s := b.State(); s.Error != "" {

@@ -29,8 +29,12 @@ func TestDo(t *testing.T) {
 		if _, err = b.Do(ask("a")); err != answered("WRONGTYPE of a key") {
 			t.Errorf("%v instead of what the server says", err)
 		}
+		b.fake.set(after(0))
+		if got, err := b.Do(ask("b")); got != "b" || err != nil {
+			t.Errorf("%q, %v after a call that failed", got, err)
+		}
 		s := b.State()
-		if s.Calls != 2 || s.RoundTrips != 2 || s.Errors != 1 || s.InFlight != 0 || s.RoundTrip <= 0 || s.Health != Up {
+		if s.Calls != 3 || s.RoundTrips != 3 || s.Errors != 1 || s.InFlight != 0 || s.RoundTrip <= 0 || s.Health != Up {
 			t.Errorf("%+v", s)
 		}
 	})
