@@ -49,10 +49,9 @@ func newFleetLab(tb testing.TB, machines int) *fleetLab {
 }
 
 // start starts the agent of machine i.
-func (f *fleetLab) start(i int) *agent {
+func (f *fleetLab) start(i int) {
 	f.tb.Helper()
-	s := f.sites[i]
-	return s.start(f.config(i, inFleet))
+	f.sites[i].start(f.config(i, inFleet))
 }
 
 func (f *fleetLab) config(i int, text string) string {

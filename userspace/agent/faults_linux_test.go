@@ -93,6 +93,6 @@ func (l *lab) awaitStore(health string) {
 		n++
 		l.tally("/open", fmt.Sprint("notices ", health, n), 3) // a key that was refused would not be asked for again
 		f, err := l.agent.Fleet()
-		return err == nil && string(f.Store.Health) == health
+		return err == nil && f.Store.Health == health
 	})
 }

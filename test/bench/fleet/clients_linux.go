@@ -12,6 +12,8 @@ import (
 	"github.com/headgate/headgate/test/bench/report"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/redisconn"
+	"github.com/headgate/headgate/userspace/redisstore"
+	"github.com/headgate/headgate/userspace/shared"
 )
 
 // gcra decides by one limit, by the server's clock. Both others and ours run it, but for redis_rate, which has its own.
@@ -91,13 +93,28 @@ func openRueidis(ctx context.Context, addr string) (decider, error) {
 }
 
 // openStore opens what zones with store redis decide by.
-func openStore(_ context.Context, addr string) (decider, error) { return openConn(addr, gcra) }
+func openStore(_ context.Context, addr string) (decider, error) {
+	c, err := open(addr)
+	if err != nil {
+		return decider{}, err
+	}
+	s := redisstore.New(redisstore.Options{Conn: c, Prefix: "bench"})
+	limit := shared.Limit{Algorithm: config.Leaky, Count: rate, Per: time.Second, Burst: burst, Delay: burst}
+	return decider{func(key string) (bool, error) {
+		charges := [1]shared.Charge{{Zone: "zone", Limit: limit, Key: key, N: 1}}
+		return s.Take(key, charges[:])
+	}, func() { c.Close() }}, nil
+}
+
+func open(addr string) (*redisconn.Conn, error) {
+	return redisconn.Open(redisconn.Options{Config: config.Redis{Addrs: []string{addr}, Timeout: time.Second}})
+}
 
 func openNoop(_ context.Context, addr string) (decider, error) { return openConn(addr, `return '1'`) }
 
 // openConn opens a decider by a script.
 func openConn(addr, source string) (decider, error) {
-	c, err := redisconn.Open(redisconn.Options{Config: config.Redis{Addrs: []string{addr}, Timeout: time.Second}})
+	c, err := open(addr)
 	if err != nil {
 		return decider{}, err
 	}
