@@ -120,6 +120,7 @@ func TestOneConnectionHangs(t *testing.T) {
 		})
 		for time.Since(begin) < 10*silence*timeout {
 			b.all(3)
+			time.Sleep(time.Millisecond)
 		}
 		if s := b.State(); s.Opened != 0 || s.Timeouts == 0 {
 			t.Errorf("%+v", s)
@@ -236,8 +237,10 @@ func TestBackWithoutCalls(t *testing.T) {
 		if len(*b.log.lines) != 6 || !strings.Contains(lines, "error=OOM command not allowed") || !strings.Contains(lines, "maxmemory") {
 			t.Errorf("%s", lines)
 		}
-		if s := b.State(); s.Error != "" {
-			t.Errorf("%+v", s)
+		probes := b.State().Probes
+		time.Sleep(time.Minute)
+		if s := b.State(); s.Error != "" || s.Probes != probes {
+			t.Errorf("a minute after it was well: %+v", s)
 		}
 	})
 }
