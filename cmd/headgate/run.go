@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/userspace/agent"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/gateway"
+	"github.com/headgate/headgate/userspace/redisconn"
 )
 
 type runFlags struct{ configFlag }
@@ -52,6 +53,7 @@ force in any case; ` + "`headgate detach --all`" + ` ends it.`,
 }
 
 func (e *env) runAgent(ctx context.Context, g *global, file string) error {
+	redisconn.Quiet()
 	var started atomic.Bool
 	a := agent.New(agent.Options{
 		Path:    file,
