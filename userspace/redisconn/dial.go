@@ -48,15 +48,15 @@ func dial(c config.Redis) (transport, error) {
 	case config.RedisCluster:
 		cluster := u.Cluster()
 		cluster.DisableRoutingPolicies = true
-		return client{redis.NewClusterClient(cluster)}, nil
+		return client{redis.NewClusterClient(cluster), false}, nil
 	case config.RedisSentinel:
 		failover := u.Failover()
 		failover.DialerRetries = 1
-		return client{redis.NewFailoverClient(failover)}, nil
+		return client{redis.NewFailoverClient(failover), true}, nil
 	}
 	simple := u.Simple()
 	simple.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return client{redis.NewClient(simple)}, nil
+	return client{redis.NewClient(simple), true}, nil
 }
 
 // universal returns the options that the modes have in common. Whoever repeats a call of a rate limit charges it twice, so

@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -162,4 +164,40 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Error(err)
 	}
 	s.Continue()
+}
+
+// TestSharedRuns has many ask at once by a script that does it for many: the server runs it less often than it is called, also
+// after it has forgotten it, and each gets what is its own.
+func TestSharedRuns(t *testing.T) {
+	t.Parallel()
+	s := redislab.Start(t)
+	c, err := Open(Options{Config: config.Redis{Addrs: []string{s.Addr}, Timeout: 10 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	echo := NewScript(`return redis.call('ECHO', KEYS[1] .. ARGV[1])`).
+		WithEach(`local all = {} for i = 1, #KEYS do all[i] = redis.call('ECHO', KEYS[i] .. ARGV[i]) end return all`)
+	const callers, each = 64, 50
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			for k := range each {
+				if i == 0 && k%20 == 0 {
+					s.Do("SCRIPT", "FLUSH")
+				}
+				key, arg := strconv.Itoa(i), strconv.Itoa(k)
+				if got, err := c.Do(Call{echo, []string{key}, []string{arg}}); err != nil || got != key+arg {
+					t.Errorf("%s %s: %q, %v", key, arg, got, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := s.Count("ECHO"); got != callers*each {
+		t.Errorf("done %d times, want %d", got, callers*each)
+	}
+	if runs := s.Count("EVALSHA") + s.Count("EVAL"); runs > callers*each/2 {
+		t.Errorf("%d runs for %d calls", runs, callers*each)
+	}
 }

@@ -23,7 +23,10 @@ type transport interface {
 }
 
 // client is a transport by go-redis.
-type client struct{ redis redis.UniversalClient }
+type client struct {
+	redis redis.UniversalClient
+	joins bool // calls with keys of different slots may share a run
+}
 
 // Quiet has the library below write nothing to the standard error, in the whole process. What matters of it State tells.
 func Quiet() { redis.SetLogger(&logging.VoidLogger{}) }
@@ -51,34 +54,28 @@ func (c client) send(ctx context.Context, jobs []*job, whole bool) {
 		}
 	}()
 	pipe := c.redis.Pipeline()
-	commands := make([]*redis.Cmd, len(jobs))
-	for i, j := range jobs {
-		commands[i] = redis.NewCmd(ctx, j.command(whole)...)
+	runs := c.runs(jobs)
+	commands := make([]*redis.Cmd, len(runs))
+	for i, r := range runs {
+		commands[i] = redis.NewCmd(ctx, r.command(whole)...)
 		_ = pipe.Process(ctx, commands[i]) // only puts it into the pipeline
 	}
 	_, err := pipe.Exec(ctx)
-	for i, j := range jobs {
-		j.reply, j.err = reply(commands[i], err)
+	for i, r := range runs {
+		r.answer(reply(commands[i], err))
 	}
 }
 
 // reply returns what a command was answered. Where there was no connection for the pipeline, only that has the error.
-func reply(c *redis.Cmd, pipeline error) (string, error) {
+func reply(c *redis.Cmd, pipeline error) (any, error) {
 	err := c.Err()
 	if err == nil && c.Val() == nil {
 		err = pipeline
 	}
-	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("%w: %w", ErrTimeout, err)
-		}
-		return "", err
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
-	text, is := c.Val().(string)
-	if !is {
-		return "", fmt.Errorf("%w: a %T where a string should be", errNonsense, c.Val())
-	}
-	return text, nil
+	return c.Val(), err
 }
 
 func (c client) renew(ctx context.Context) {

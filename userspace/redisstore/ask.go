@@ -118,7 +118,10 @@ func (a *ask) call(s *scripts, mode byte, lease string) redisconn.Call {
 			}
 		}
 	}
-	texts = append(texts, text[args:], lease)
+	texts = append(texts, text[args:])
+	if script != s.one {
+		texts = append(texts, lease)
+	}
 	a.text = a.text[:args]
 	return redisconn.Call{Script: script.Script, Keys: texts[:a.open:a.open], Args: texts[a.open:]}
 }

@@ -28,8 +28,10 @@ type script struct {
 type scripts struct{ one, take, giveBack, release, renew, forget script }
 
 func newScripts() scripts {
+	one, each := newScript("one"), newScript("each")
+	one.Script = one.WithEach(each.source)
 	return scripts{
-		one: newScript("one"), take: newScript("take"), giveBack: newScript("return"),
+		one: one, take: newScript("take"), giveBack: newScript("return"),
 		release: newScript("release"), renew: newScript("renew"), forget: newScript("forget"),
 	}
 }

@@ -1,0 +1,10 @@
+-- Decides about requests that come together and have one limit each: one.lua for each key, by one reading of the clock.
+local function one(i)
+  --insert decide.lua
+  return reply
+end
+local replies = {}
+for i = 1, #KEYS do
+  replies[i] = one(i)
+end
+return replies
