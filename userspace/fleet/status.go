@@ -66,7 +66,9 @@ func (f *Fleet) Known() Status {
 	s.Here.Self = true
 	for _, m := range f.roll.members {
 		view := m.export(f.roll.head, now)
-		view.Self = m.id == f.id
+		if m.id == f.id {
+			view = s.Here // it may have changed since it was said
+		}
 		s.Members = append(s.Members, view)
 	}
 	if len(s.Members) == 0 {

@@ -182,6 +182,9 @@ func TestDoPatiently(t *testing.T) {
 		if got, err := b.DoPatiently(t.Context(), ask("a"), time.Second); got != "a" || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
+		if got := b.State().RoundTrip; got != 300*time.Millisecond {
+			t.Errorf("a round trip of %v, where no other call was answered", got)
+		}
 		if _, err := b.Do(ask("a")); err != ErrOpen {
 			t.Errorf("%v", err)
 		}

@@ -58,6 +58,7 @@ type Conn struct {
 	counts    counts
 	waiters   sync.Pool     // each call needs one
 	patient   chan struct{} // has an element for each call without haste
+	leisure   atomic.Int64  // mean of the last round trips of those, in ns
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -152,7 +153,7 @@ func (c *Conn) patiently(ctx context.Context, call Call, timeout time.Duration) 
 	started := c.spawn(func() {
 		defer func() { close(done); <-c.patient }()
 		c.counts.roundTrips.Add(1)
-		c.transport.exchange(ctx, []*job{j})
+		c.exchangeAlone(ctx, j)
 	})
 	if !started {
 		return "", ErrClosed
@@ -166,6 +167,15 @@ func (c *Conn) patiently(ctx context.Context, call Call, timeout time.Duration) 
 		return "", c.ended()
 	}
 	return j.reply, j.err
+}
+
+// exchangeAlone does a job in a round trip of its own.
+func (c *Conn) exchangeAlone(ctx context.Context, j *job) {
+	begin := time.Now()
+	c.transport.exchange(ctx, []*job{j})
+	if j.err == nil {
+		c.leisure.Store(int64(mean(time.Duration(c.leisure.Load()), time.Since(begin))))
+	}
 }
 
 // ended returns why a call without haste is over.

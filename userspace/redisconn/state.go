@@ -44,6 +44,9 @@ func (c *Conn) State() State {
 	s.Probes = n.probes.Load()
 	sum := c.sum()
 	s.InFlight, s.RoundTrip, s.Opened = sum.waiting, sum.trip, sum.opened
+	if s.RoundTrip == 0 { // no request has asked yet
+		s.RoundTrip = time.Duration(c.leisure.Load())
+	}
 	if sum.cause != nil {
 		s.Error = sum.cause.Error()
 	}
