@@ -105,12 +105,12 @@ func TestCase36CheckSaysWhatMachinesAdmitTogether(t *testing.T) {
 		"leaky, in redis", "window, in redis", "concurrent, in redis",
 		"- login:", "5r/m over all machines; while Redis does not answer, all are refused with 503", "refused with 429",
 		"- slots:", "10 at a time over all machines; while Redis does not answer, all pass",
-		"- perip:", "60r/m over all machines and up to 5 more for each, as leases; while Redis does not answer, each admits 60r/m by the number of machines",
+		"- perip:", "60r/m over all machines and up to 5 more for each, as leases; while Redis does not answer, each admits 60r/m divided by the number of machines",
 		"- mine:", "4 processes together: at one instant 4 requests")
 	out, _ = outputOf(t, exitDone, sharedConfig, "check", "-c", "-")
-	contains(t, out, "Each process counts for itself")
+	contains(t, out, "What is not in redis each process counts for itself")
 	out, _ = outputOf(t, exitDone, strings.Replace(sharedConfig, ", {zone: mine}", "", 1), "check", "-c", "-")
-	if strings.Contains(out, "Each process counts for itself") {
+	if strings.Contains(out, "process counts for itself") {
 		t.Errorf("all limits are shared, and it says\n%s", out)
 	}
 }
@@ -120,7 +120,7 @@ func TestCase36ExplainSaysWhatMachinesAdmitTogether(t *testing.T) {
 	out, _ := outputOf(t, exitDone, sharedConfig, "explain", "-c", "-", "--ip", "203.0.113.7", "--path", "/login")
 	contains(t, out,
 		"zone login", "5r/m over all machines; while Redis does not answer, all are refused with 503",
-		"zone perip", "10r/s over all machines and up to 5 more for each, as leases; while Redis does not answer, each admits 10r/s by the number of machines")
+		"zone perip", "10r/s over all machines and up to 5 more for each, as leases; while Redis does not answer, each admits 10r/s divided by the number of machines")
 }
 
 // TestCase36CheckSaysWhatProcessesAdmitTogether: limits are of each process, and that is said with numbers.

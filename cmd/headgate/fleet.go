@@ -25,7 +25,7 @@ func newFleetCmd(e *env, g *global) *cobra.Command {
 asked with a star: when each was last seen, how Redis is as it sees it, how many changes of the fleet's
 rules it is behind, and how late the last one came to it. Then how this machine finds Redis, how many rules for the kernel the fleet
 has, and for each zone with store: redis what a key may do on all machines together, and on this one
-while Redis is away: with on_store_failure: local that is the limit by the number of machines.
+while Redis is away: with on_store_failure: local that is the limit divided by the number of machines.
 
 block, allow, set and unset with --fleet change the fleet's rules; rules lists those in force here.
 Where Redis does not answer, what was last seen is shown.`,

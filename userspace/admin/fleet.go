@@ -76,7 +76,7 @@ type FleetLimit struct {
 	Algorithm      string   `json:"algorithm"`
 	Rate           string   `json:"rate,omitempty" doc:"on all machines together; absent for a zone that counts requests at a time"`
 	Concurrent     uint64   `json:"concurrent,omitempty" doc:"requests at a time on all machines together; absent for a zone with a rate"`
-	Here           string   `json:"here" doc:"on this machine by on_store_failure: local while Redis is away, as 3.33r/s or 2 at a time: the limit by the number of machines"`
+	Here           string   `json:"here" doc:"on this machine by on_store_failure: local while Redis is away, as 3.33r/s or 2 at a time: the limit divided by the number of machines"`
 	OnStoreFailure []string `json:"on_store_failure" doc:"of the rules that use the zone, each word once: local, open or closed"`
 }
 

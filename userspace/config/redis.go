@@ -61,7 +61,7 @@ type OnStoreFailure string
 
 // The values of OnStoreFailure.
 const (
-	FailLocal  OnStoreFailure = "local"  // this machine admits its part: the limit by the number of machines
+	FailLocal  OnStoreFailure = "local"  // this machine admits its part: the limit divided by the number of machines
 	FailOpen   OnStoreFailure = "open"   // the limit lets all pass
 	FailClosed OnStoreFailure = "closed" // the limit refuses all
 )

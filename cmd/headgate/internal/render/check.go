@@ -75,21 +75,23 @@ func (f *InForce) table(p *Page) {
 	p.Section()
 	p.Line("A request is charged to all limits that it is asked about or to none: what one refuses costs nothing in")
 	p.Line("the others. A limit is skipped for a request that lacks a part of its key.")
-	if f.Processes <= 1 && f.countsAlone() {
-		p.Line("Each process counts for itself: behind N of them a client may have N times as much (--processes).")
+	if alone, shared := f.counted(); f.Processes <= 1 && alone {
+		what := "Each process counts for itself"
+		if shared {
+			what = "What is not in redis each process counts for itself"
+		}
+		p.Line("%s: behind N of them a client may have N times as much (--processes).", what)
 	}
 }
 
-// countsAlone reports whether there are limits that machines do not share.
-func (f *InForce) countsAlone() bool {
+// counted reports whether there are limits that each process counts alone, and such that machines share.
+func (f *InForce) counted() (alone, shared bool) {
 	for _, r := range f.Rules {
 		for _, l := range r.Limits {
-			if l.Shared == nil {
-				return true
-			}
+			alone, shared = alone || l.Shared == nil, shared || l.Shared != nil
 		}
 	}
-	return false
+	return alone, shared
 }
 
 func (f *InForce) zones(p *Page) {

@@ -53,7 +53,7 @@ func (s SharedLimit) String() string {
 	case "closed":
 		return text + fmt.Sprintf("all are refused with %d", s.Status)
 	}
-	return text + "each admits " + s.Limit + " by the number of machines"
+	return text + "each admits " + s.Limit + " divided by the number of machines"
 }
 
 // OverriddenLimit is what the limit is for a value of the key with a rate of its own.
