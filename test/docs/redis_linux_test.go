@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate/test/redislab"
+	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/redisconn"
 )
 
 // The recipe of Redis' user, what it grants beside the commands for a connection, what scripts call, and how Redis refuses.
@@ -58,8 +61,48 @@ func TestRedisUser(t *testing.T) {
 	}
 }
 
-// redisByRecipe starts a server with the recipe, as the guide says, and returns clients of one who may do all, and of headgate.
+// TestRedisUserSeesAnOutageEnd checks that what headgate does as the user of the recipe is enough to know when Redis is well again.
+func TestRedisUserSeesAnOutageEnd(t *testing.T) {
+	s := serverByRecipe(t)
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := redisconn.Open(redisconn.Options{Config: config.Redis{
+		Addrs: []string{s.Addr}, Username: "headgate", PasswordFile: password, Prefix: "headgate",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	call := redisconn.Call{Script: redisconn.NewScript("return '1'"), Keys: []string{"headgate:{a}:b"}}
+	await := func(health redisconn.Health) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); conn.State().Health != health; time.Sleep(5 * time.Millisecond) {
+			_, _ = conn.Do(call)
+			if time.Now().After(end) {
+				t.Fatalf("not %s: %+v", health, conn.State())
+			}
+		}
+	}
+	s.Kill()
+	await(redisconn.Down)
+	s.Restart()
+	await(redisconn.Up)
+}
+
+// redisByRecipe starts a server with the recipe, and returns clients of one who may do all, and of headgate.
 func redisByRecipe(t *testing.T) (admin, user *redis.Client) {
+	t.Helper()
+	s := serverByRecipe(t)
+	admin = redis.NewClient(&redis.Options{Addr: s.Addr})
+	user = redis.NewClient(&redis.Options{Addr: s.Addr, Username: "headgate", Password: "secret"})
+	t.Cleanup(func() { admin.Close(); user.Close() })
+	return admin, user
+}
+
+// serverByRecipe starts a server with the recipe, as the guide says. Its user's password is "secret".
+func serverByRecipe(t *testing.T) *redislab.Server {
 	t.Helper()
 	sum := sha256.Sum256([]byte("secret"))
 	recipe := strings.Replace(read(t, redisRecipe), "#SHA256 ", "#"+hex.EncodeToString(sum[:])+" ", 1)
@@ -67,11 +110,7 @@ func redisByRecipe(t *testing.T) (admin, user *redis.Client) {
 	if err := os.WriteFile(path, []byte(recipe), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := redislab.Start(t, "--include", path)
-	admin = redis.NewClient(&redis.Options{Addr: s.Addr})
-	user = redis.NewClient(&redis.Options{Addr: s.Addr, Username: "headgate", Password: "secret"})
-	t.Cleanup(func() { admin.Close(); user.Close() })
-	return admin, user
+	return redislab.Start(t, "--include", path)
 }
 
 // TestRedisUserOfACluster checks that the user of the recipe can find its way in a cluster.

@@ -309,3 +309,56 @@ func TestLateFlightIsOfThePast(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyAsks has servers fail that only calls without haste go to: that is known, and so is when they are well again.
+func TestNobodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		b.fake.set(fail(errRefused))
+		for i := range inARow {
+			if s := b.State(); s.Health != Up {
+				t.Fatalf("%s after %d calls", s.Health, i)
+			}
+			if _, err := b.DoPatiently(t.Context(), ask("a"), time.Second); !errors.Is(err, errRefused) {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if s := b.State(); s.Health != Down || s.Opened != 1 {
+			t.Errorf("%+v", s)
+		}
+		b.fake.set(after(time.Millisecond))
+		b.quiet(t, Up)
+
+		b.fake.set(fail(answered("WRONGTYPE of one key"))) // says nothing against the server
+		for range 2 * inARow {
+			_, _ = b.DoPatiently(t.Context(), ask("a"), time.Second)
+		}
+		if s := b.State(); s.Health != Up {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestAnotherReason has servers be unwell for one reason after another: each is told once, with what to do.
+func TestAnotherReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		b.fake.set(fail(errRefused))
+		b.until(t, ErrOpen)
+		time.Sleep(10 * time.Second)
+		b.fake.set(fail(answered("NOPERM no permissions to access a key")))
+		time.Sleep(10 * time.Second)
+		b.fake.set(after(time.Millisecond))
+		b.quiet(t, Up)
+		var told []string
+		for _, line := range *b.log.lines {
+			if strings.Contains(line, "left alone") {
+				told = append(told, line)
+			}
+		}
+		if len(told) != 2 || !strings.Contains(told[0], "see whether Redis runs") || !strings.Contains(told[1], "EVALSHA") {
+			t.Errorf("told %q", told)
+		}
+	})
+}

@@ -138,7 +138,7 @@ func (l logged) Handle(_ context.Context, r slog.Record) error {
 func start(t *testing.T, lanes int, c config.Redis) *bench {
 	t.Helper()
 	b := &bench{fake: &fake{answer: after(time.Millisecond)}, log: logged{lines: new([]string)}}
-	c.Prefix = "p:"
+	c.Prefix = "p"
 	o := Options{Config: c, Log: slog.New(b.log), Changed: func(s State) { b.states = append(b.states, s.Health) }}
 	b.Conn = open(o, b.fake, lanes)
 	t.Cleanup(func() {

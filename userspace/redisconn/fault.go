@@ -2,7 +2,9 @@ package redisconn
 
 import (
 	"errors"
+	"io"
 	"strings"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -13,7 +15,7 @@ import (
 func hint(code string) string {
 	switch code {
 	case "OOM":
-		return "give Redis more memory (maxmemory), or let it evict keys that expire (maxmemory-policy volatile-ttl)"
+		return "give Redis more memory (maxmemory)"
 	case "MISCONF":
 		return "Redis cannot write to its disk: see its log, make room, or set stop-writes-on-bgsave-error no"
 	case "LOADING":
@@ -85,6 +87,9 @@ func mend(err error) string {
 		return "see whether Redis and the network to it are slow (redis-cli --latency), or raise redis.timeout"
 	case errors.Is(err, errNonsense), errors.Is(err, redis.Nil):
 		return "see whether redis.addrs are Redis servers"
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return "the server ends connections: see its log. In protected mode Redis does so to other machines: set a password there, and redis.password_file"
 	}
 	return "see whether Redis runs and can be reached at redis.addrs"
 }

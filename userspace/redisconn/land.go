@@ -57,6 +57,12 @@ func (l *lane) record(fault error, since, now time.Time) bool {
 	return l.breaker.succeed()
 }
 
+// complain tells the breaker of a call that failed and was on no flight.
+func (l *lane) complain(fault error) {
+	l.mu.Lock()
+	l.settle(aftermath{changed: l.breaker.phase == closed && l.breaker.fail(fault)})
+}
+
 // mean returns the mean of the last values: a new one counts for an eighth.
 func mean(of, value time.Duration) time.Duration {
 	if of == 0 {

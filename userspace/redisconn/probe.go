@@ -26,6 +26,7 @@ func (l *lane) nurse() {
 		l.nursed = l.breaker.phase != closed
 		done := !l.nursed
 		l.settle(aftermath{changed: changed})
+		l.conn.watch.reason(fault)
 		if done {
 			return
 		}
@@ -95,7 +96,7 @@ func (l *lane) tryOnce(ctx context.Context) (time.Duration, error) {
 // masters.
 func probeKeys(prefix string, lane, lanes int) []string {
 	if lanes == 1 {
-		return []string{prefix + "probe"}
+		return []string{prefix + ":probe"}
 	}
 	const near = slots / clusterLanes / 16
 	first := lane * slots / lanes
@@ -107,7 +108,7 @@ func probeKeys(prefix string, lane, lanes int) []string {
 func keyWithin(prefix string, first, last int) string {
 	key := ""
 	for i := range 1 << 14 {
-		key = prefix + "probe:{" + strconv.Itoa(i) + "}"
+		key = prefix + ":probe:{" + strconv.Itoa(i) + "}"
 		if s := int(slot(key)); first <= s && s <= last {
 			break
 		}

@@ -153,7 +153,7 @@ func (c *Conn) patiently(ctx context.Context, call Call, timeout time.Duration) 
 	started := c.spawn(func() {
 		defer func() { close(done); <-c.patient }()
 		c.counts.roundTrips.Add(1)
-		c.exchangeAlone(ctx, j)
+		c.exchangeAlone(ctx, c.lane(call), j)
 	})
 	if !started {
 		return "", ErrClosed
@@ -169,12 +169,16 @@ func (c *Conn) patiently(ctx context.Context, call Call, timeout time.Duration) 
 	return j.reply, j.err
 }
 
-// exchangeAlone does a job in a round trip of its own.
-func (c *Conn) exchangeAlone(ctx context.Context, j *job) {
+// exchangeAlone does a job in a round trip of its own. A server that fails even one without haste is not well for others: so it
+// is known also while nobody else asks. One that does not is not yet well for those in haste.
+func (c *Conn) exchangeAlone(ctx context.Context, l *lane, j *job) {
 	begin := time.Now()
 	c.transport.exchange(ctx, []*job{j})
-	if j.err == nil {
+	switch {
+	case j.err == nil:
 		c.leisure.Store(int64(mean(time.Duration(c.leisure.Load()), time.Since(begin))))
+	case isFault(j.err) && !errors.Is(j.err, context.Canceled):
+		l.complain(j.err)
 	}
 }
 

@@ -105,6 +105,7 @@ type watch struct {
 	mu     sync.Mutex
 	health Health
 	since  time.Time
+	mend   string // what was told last
 }
 
 func (w *watch) state() State {
@@ -122,7 +123,7 @@ func (w *watch) look() {
 	w.mu.Lock()
 	before, since := w.health, w.since
 	if health != before {
-		w.health, w.since = health, now
+		w.health, w.since, w.mend = health, now, mend(s.cause)
 	}
 	w.mu.Unlock()
 	if health == before {
@@ -131,6 +132,20 @@ func (w *watch) look() {
 	w.tell(health, now.Sub(since), s.cause)
 	if w.changed != nil {
 		w.changed(w.conn.State())
+	}
+}
+
+// reason tells why servers are still left alone, if something else is to be done about that than was told.
+func (w *watch) reason(fault error) {
+	w.mu.Lock()
+	text := mend(fault)
+	told := fault == nil || w.health == Up || w.health == Probing || text == w.mend
+	if !told {
+		w.mend = text
+	}
+	w.mu.Unlock()
+	if !told {
+		w.log.Warn("redis is still left alone, for another reason", "error", fault, "mend", text)
 	}
 }
 
