@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -17,7 +18,9 @@ func TestFaults(t *testing.T) {
 		mend string
 	}{
 		{nil, false, ""},
-		{io.EOF, true, "runs"},
+		{errRefused, true, "runs"},
+		{io.EOF, true, "protected mode"},
+		{fmt.Errorf("write: %w", syscall.EPIPE), true, "protected mode"},
 		{context.DeadlineExceeded, true, "runs"},
 		{ErrTimeout, true, "redis.timeout"},
 		{fmt.Errorf("%w: an int64", errNonsense), true, "redis.addrs"},
