@@ -46,9 +46,17 @@ func (a *Agent) newSharing(redis config.Redis) (*sharing, error) {
 	return &sharing{redis, conn, store, stop}, nil
 }
 
-// close ends it. What requests still hold in Redis ends by itself.
+// lookEvery is how often is looked whether requests hold places by a sharing that is not used any more: if nobody renewed
+// those, Redis would give them to others.
+const lookEvery = time.Second
+
+// close ends it, when what requests gave back last has come to Redis, if that does not take longer than a request may wait.
+// What they still hold there ends by itself.
 func (s *sharing) close() {
 	s.stop()
+	for began := time.Now(); s.conn.State().InFlight > 0 && time.Since(began) < s.redis.Timeout; {
+		time.Sleep(time.Millisecond)
+	}
 	_ = s.conn.Close() // of connections that are not used any more
 }
 
@@ -74,7 +82,7 @@ func (a *Agent) machines(s *sharing) ruleset.Fleet {
 }
 
 // settleSharing shares what the file says from now on. What was shared before is closed when the requests have ended that
-// began by it.
+// began by it, or hold nothing by it any more.
 func (a *Agent) settleSharing(c *change) {
 	before := a.state.sharing
 	a.state.sharing = c.sharing
@@ -85,11 +93,18 @@ func (a *Agent) settleSharing(c *change) {
 }
 
 func (a *Agent) retireSharing(s *sharing, drain time.Duration) {
+	defer s.close()
 	t := time.NewTimer(drain)
 	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-a.closing:
+	for {
+		select {
+		case <-t.C:
+		case <-a.closing:
+			return
+		}
+		if s.store.Counters().Leases == 0 {
+			return
+		}
+		t.Reset(lookEvery)
 	}
-	s.close()
 }
