@@ -50,13 +50,9 @@ func (a *Agent) newSharing(redis config.Redis) (*sharing, error) {
 // those, Redis would give them to others.
 const lookEvery = time.Second
 
-// close ends it, when what requests gave back last has come to Redis, if that does not take longer than a request may wait.
-// What they still hold there ends by itself.
+// close ends it. What requests still hold in Redis ends by itself.
 func (s *sharing) close() {
 	s.stop()
-	for began := time.Now(); s.conn.State().InFlight > 0 && time.Since(began) < s.redis.Timeout; {
-		time.Sleep(time.Millisecond)
-	}
 	_ = s.conn.Close() // of connections that are not used any more
 }
 

@@ -133,6 +133,43 @@ func TestPlacesOfTheFleet(t *testing.T) {
 	}
 }
 
+// A place that a request holds is free when it has ended, though the file has other connections since, and the time-out of a
+// drain is over.
+func TestPlacesOverAReload(t *testing.T) {
+	t.Parallel()
+	s := redislab.Start(t)
+	under, hold := make(chan struct{}, 1), make(chan struct{})
+	slow := backend(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			under <- struct{}{}
+			<-hold
+		}
+	})
+	free := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(free)
+	text := strings.NewReplacer("ADDR", s.Addr, "rate: 10r/h, algorithm: window", "concurrent: 1", "BACKEND", slow).Replace(keyed) + "timeouts: {drain: 10ms}\n"
+	l := newLab(t, text)
+	l.start()
+	l.clientOf("web.sock")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.try("web.sock", "/slow", "X-Key", "a")
+		ended <- err
+	}()
+	<-under
+	l.reload(strings.Replace(text, "timeout: 1s", "timeout: 900ms", 1))
+	began := time.Now()
+	l.wantTally("/", "a", 100, 0, http.StatusTooManyRequests) // the drain is over meanwhile
+	free()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the place is free", func() bool { return l.get("web.sock", "/", "X-Key", "a").StatusCode == http.StatusOK })
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the place was free only when nobody had renewed it for long enough, after %v", took)
+	}
+}
+
 // What one machine hands down the kernels of others are told, but for what each must not drop.
 func TestRulesOfTheFleet(t *testing.T) {
 	t.Parallel()
