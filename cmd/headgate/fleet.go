@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -99,9 +100,9 @@ func (f *fleetFlags) change(e *env, g *global, force bool, change lockout.Change
 	return f.ask(g, do)
 }
 
-// notDone says that nothing was done, where the agent refuses it.
+// notDone says that nothing was done, where the agent refuses it. If only Redis did not answer, nobody knows.
 func notDone(what string, err error) error {
-	if _, refused := errors.AsType[*admin.Problem](err); refused {
+	if p, refused := errors.AsType[*admin.Problem](err); refused && p.Status < http.StatusInternalServerError {
 		return fmt.Errorf("nothing was %s: %w", what, err)
 	}
 	return err

@@ -89,9 +89,9 @@ func TestFleetRefusals(t *testing.T) {
 	}{
 		{&agentfake.Agent{Off: true}, "fleet", "a fleet is not configured; add a redis section"},
 		{&agentfake.Agent{Off: true}, "block ::1 --fleet", "nothing was published: a fleet is not configured; add a redis section"},
-		{&agentfake.Agent{FleetError: away}, "block ::1 --fleet", "nothing was published: redis does not answer: connection refused"},
-		{&agentfake.Agent{FleetError: away}, "set ::1 --fleet --rate 1kpps", "nothing was published: redis does not answer: connection refused"},
-		{&agentfake.Agent{FleetError: away}, "unset ::1 --fleet", "nothing was taken back: redis does not answer: connection refused"},
+		{&agentfake.Agent{FleetError: away}, "block ::1 --fleet", "redis does not answer: connection refused"},
+		{&agentfake.Agent{FleetError: away}, "set ::1 --fleet --rate 1kpps", "redis does not answer: connection refused"},
+		{&agentfake.Agent{FleetError: away}, "unset ::1 --fleet", "redis does not answer: connection refused"},
 		{&agentfake.Agent{FleetError: many}, "allow ::1 --fleet", "nothing was published: too many rules in a minute: 3 fit now, and all in 40s"},
 		{
 			&agentfake.Agent{FleetError: admin.Refusal{Err: errors.New("203.0.113.7/32 is protected here: an allow rule for 203.0.113.0/24 (config)")}}, "block 203.0.113.7 --fleet",

@@ -33,7 +33,7 @@ func needed(file *config.File) (all []cap.Value) {
 	if len(file.Groups()) > 0 {
 		all = append(all, privilege.ChangeGroup)
 	}
-	if file.HandDown != nil && len(file.HandDown.NginxLogs) > 0 || hasTLS(file) {
+	if file.HandDown != nil && len(file.HandDown.NginxLogs) > 0 || hasTLS(file) || hasSecrets(file.Redis) {
 		all = append(all, privilege.ReadAllFiles)
 	}
 	return all
@@ -50,6 +50,11 @@ func hasLowPort(file *config.File) bool {
 		}
 	}
 	return false
+}
+
+// hasSecrets reports whether connections to Redis need files that are read again and again.
+func hasSecrets(r *config.Redis) bool {
+	return r != nil && (r.PasswordFile != "" || r.SentinelPasswordFile != "" || r.TLS != nil && r.TLS.Certificate != "")
 }
 
 func hasTLS(file *config.File) bool {

@@ -18,6 +18,8 @@ func TestNeededPrivileges(t *testing.T) {
 		served + "[\"127.0.0.1:1023\"]":                                        {cap.NET_BIND_SERVICE},
 		served + "[\"127.0.0.1:8080\"]\nmetrics: {listen: \"127.0.0.1:90\"}":   {cap.NET_BIND_SERVICE},
 		served + tls: {cap.DAC_READ_SEARCH},
+		served + "[\"127.0.0.1:1024\"]\nredis: {addrs: [\"127.0.0.1:6379\"]}":                                                nil,
+		served + "[\"127.0.0.1:1024\"]\nredis: {addrs: [\"127.0.0.1:6379\"], password_file: /etc/shadow}":                    {cap.DAC_READ_SEARCH},
 		served + "[{address: \"unix:/run/x.sock\", group: www-data}]":                                                        {cap.CHOWN},
 		"admin: {socket: /run/x.sock, group: adm}":                                                                           {cap.CHOWN},
 		"kernel: {interfaces: [eth0]}":                                                                                       {cap.BPF, cap.NET_ADMIN},

@@ -30,7 +30,7 @@ unset default lifts the default limit: packets that nothing else limits are only
 set default --rate off --bandwidth off does.
 
 unset --fleet takes back what the fleet's rules say of these prefixes, whoever made them, on all machines
-that share the agent's Redis. Without it such a rule comes back here, as the fleet has it still.`,
+that share the agent's Redis, and lifts what was handed down there. Without it such a rule comes back here, as the fleet has it still.`,
 		Example: `  headgate unset 203.0.113.7 198.51.100.0/24
   headgate unset default
   headgate unset 203.0.113.7 --fleet`,

@@ -26,7 +26,7 @@ func (a *Agent) Fleet() (admin.Fleet, error) {
 			Mode: "single", Addrs: []string{"127.0.0.1:6380"}, Health: "up", Since: &seen, RoundTripSeconds: 0.00031, InFlight: 2,
 			Calls: 123456, RoundTrips: 45678, Timeouts: 7, Errors: 1,
 		},
-		Rules: admin.FleetRules{InForce: 42, Spared: 1, Published: 12, Received: 31},
+		Rules: admin.FleetRules{Total: 42, Followed: true, Spared: 1, Published: 12, Received: 31},
 		Limits: []admin.FleetLimit{
 			{Zone: "perip", Algorithm: "leaky", Rate: "10r/s", Here: "3.33r/s", OnStoreFailure: []string{"local"}},
 			{Zone: "slots", Algorithm: "concurrent", Concurrent: 6, Here: "2 at a time", OnStoreFailure: []string{"local", "closed"}},

@@ -36,7 +36,7 @@ type Agent interface {
 	Fleet() (Fleet, error)
 	// SetFleet publishes rules for the kernels of the fleet, all of them or none. They are in force here when it returns, but
 	// for what must not be dropped here. An error that is a Refusal says how many fit, if they were too many. ErrAway where
-	// Redis does not answer: nothing is published then. ErrOff without a redis section.
+	// Redis does not answer: then they may be published or not. ErrOff without the sections redis and fleet.
 	SetFleet(rules []FleetRule) error
 	// UnsetFleet takes rules of the fleet back, whoever made them, and returns the prefixes that had one. ErrAway and ErrOff as
 	// of SetFleet.

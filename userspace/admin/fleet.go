@@ -63,8 +63,9 @@ type FleetStore struct {
 // FleetRules counts the rules of a fleet for the kernel. What is counted as published, withheld or received is since the
 // agent began.
 type FleetRules struct {
-	InForce   int    `json:"in_force" doc:"of the fleet"`
-	Spared    int    `json:"spared" doc:"of these that are not in force here, as something protects the prefix"`
+	Total     int    `json:"total" doc:"that the fleet has"`
+	Followed  bool   `json:"followed" doc:"whether they are to be in force here: with fleet: {follow: true} and a kernel section"`
+	Spared    int    `json:"spared" doc:"that are not in force here, as something protects the prefix"`
 	Published uint64 `json:"published" doc:"by this machine"`
 	Withheld  uint64 `json:"withheld" doc:"by this machine, as it had published as many as it may"`
 	Received  uint64 `json:"received" doc:"from others"`

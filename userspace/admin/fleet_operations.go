@@ -20,7 +20,7 @@ func fleetOperations() []operation {
 		takes(operation{
 			method: http.MethodPut, path: "/v1/fleet/rules", id: "setFleetRules", failures: refused, mostBody: mostFleetBody,
 			summary: "Allow, block or limit prefixes in the kernels of all machines",
-			details: "All of them are published, or none. Their origin is fleet. Where Redis does not answer nothing is published and nothing is in force.",
+			details: "All of them are published, or none. Their origin is fleet. Where Redis does not answer in time it is not known whether they are published: to set them once more does no harm. On a machine where something protects a prefix its rule is not in force.",
 		}, setFleetRules),
 		reads(operation{
 			method: http.MethodDelete, path: "/v1/fleet/rules", id: "unsetFleetRules",

@@ -58,6 +58,7 @@ type Agent struct {
 	controller atomic.Pointer[adaptive.Controller] // nil unless the rates are adapted
 	refusals   sampler
 	fleet      atomic.Pointer[fleet.Fleet] // nil without a redis section
+	placing    sync.Mutex                  // held while a member changes the kernel
 	nginx      nginxlog.Counters           // of all logs
 	local      local
 	blind      seldom.Event // the kernel could not be asked for its interfaces

@@ -22,6 +22,20 @@ func (a *Agent) member() (*fleet.Fleet, error) {
 	return nil, fmt.Errorf("a fleet is %w: the configuration has no redis section", admin.ErrOff)
 }
 
+// publisher returns the member that rules are published by. Without a fleet section there is none: it says how many may be.
+func (a *Agent) publisher() (*fleet.Fleet, error) {
+	f, err := a.member()
+	if err != nil {
+		return nil, err
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.state.member.config == (config.Fleet{}) {
+		return nil, fmt.Errorf("rules for a fleet are %w: the configuration has no fleet section; add fleet: {}", admin.ErrOff)
+	}
+	return f, nil
+}
+
 // Fleet implements admin.Agent.
 func (a *Agent) Fleet() (admin.Fleet, error) {
 	f, err := a.member()
@@ -34,7 +48,7 @@ func (a *Agent) Fleet() (admin.Fleet, error) {
 	view := admin.Fleet{
 		Self: status.Here.Name, Members: []admin.FleetMember{}, Error: status.Error,
 		Rules: admin.FleetRules{
-			InForce: status.Rules, Spared: status.Spared,
+			Total: status.Rules, Followed: status.Follows, Spared: status.Spared,
 			Published: status.Published, Withheld: status.Withheld, Received: status.Received,
 		},
 	}
@@ -88,7 +102,7 @@ func storeView(c config.Redis, s redisconn.State) admin.FleetStore {
 
 // SetFleet implements admin.Agent.
 func (a *Agent) SetFleet(rules []admin.FleetRule) error {
-	f, err := a.member()
+	f, err := a.publisher()
 	if err != nil {
 		return err
 	}
@@ -103,7 +117,7 @@ func (a *Agent) SetFleet(rules []admin.FleetRule) error {
 
 // UnsetFleet implements admin.Agent.
 func (a *Agent) UnsetFleet(prefixes []netip.Prefix) ([]netip.Prefix, error) {
-	f, err := a.member()
+	f, err := a.publisher()
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +132,10 @@ func fleetFault(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, fleet.ErrTooMany), errors.Is(err, fleet.ErrFull):
+	case errors.Is(err, fleet.ErrWrong), errors.Is(err, fleet.ErrTooMany), errors.Is(err, fleet.ErrFull):
 		return admin.Refusal{Err: err}
+	case errors.Is(err, fleet.ErrNotHere):
+		return err // it was done, whoever is at fault now
 	default:
 		return fmt.Errorf("%w: %w", admin.ErrAway, err)
 	}

@@ -310,6 +310,13 @@ func (k *kernel) SetFleet(rules []fleet.Rule) error {
 	return nil
 }
 
+func (k *kernel) Lift(prefixes []netip.Prefix) error {
+	k.do(func() {
+		k.enforced = slices.DeleteFunc(k.enforced, func(r handdown.Rule) bool { return slices.Contains(prefixes, r.Prefix) })
+	})
+	return nil
+}
+
 func (k *kernel) FleetRules() (rules []fleet.Rule, err error) {
 	k.do(func() { rules = slices.Clone(k.fleet) })
 	return rules, nil

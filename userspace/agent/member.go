@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 
@@ -15,12 +16,16 @@ type membership struct {
 	kernel bool // rules of the fleet come into force here
 }
 
+func (m membership) follows() bool { return m.kernel && m.config.Follow }
+
 // settleFleet makes this machine the member of the fleet that the file wants, in place of the one that it was.
 func (a *Agent) settleFleet(before *sharing, file *config.File) {
 	s := &a.state
 	if s.sharing == nil {
 		s.belonging.end()
 		a.fleet.Store(nil)
+		s.member = membership{kernel: file.Kernel != nil}
+		a.forgetFleet()
 		return
 	}
 	m := membership{kernel: file.Kernel != nil}
@@ -34,20 +39,79 @@ func (a *Agent) settleFleet(before *sharing, file *config.File) {
 	f := a.newMember(m)
 	a.fleet.Store(f)
 	s.belonging.begin(s.ctx, a.do, f.Run)
+	a.forgetFleet()
+}
+
+// forgetFleet has the kernel forget the rules of a fleet that is not followed, or not any more: nobody would end them.
+func (a *Agent) forgetFleet() {
+	s := &a.state
+	if s.member.follows() || !s.member.kernel {
+		s.unfleeted.Store(false)
+		return
+	}
+	if s.unfleeted.Swap(true) {
+		return
+	}
+	f, kernel := a.fleet.Load(), s.kernel
+	a.do(func() {
+		a.placing.Lock()
+		defer a.placing.Unlock()
+		if a.fleet.Load() != f {
+			return // the file is another one already
+		}
+		if err := kernel.SetFleet(nil); err != nil {
+			a.state.unfleeted.Store(false)
+			a.log.Error("rules of a fleet that is not followed stay in the kernel until the next reload", "error", err)
+		}
+	})
+}
+
+// place is the kernel's limiter as a member has it. Who is not the member any more, and may be about to tell it something,
+// changes nothing in it.
+type place struct {
+	Kernel
+	agent  *Agent
+	member *fleet.Fleet // set before it runs
+}
+
+var errLeft = errors.New("this machine is another member of the fleet by now")
+
+// SetFleet implements fleet.Kernel.
+func (p *place) SetFleet(rules []fleet.Rule) error {
+	return p.still(func() error { return p.Kernel.SetFleet(rules) })
+}
+
+// Lift implements fleet.Kernel.
+func (p *place) Lift(prefixes []netip.Prefix) error {
+	return p.still(func() error { return p.Kernel.Lift(prefixes) })
+}
+
+func (p *place) still(change func() error) error {
+	p.agent.placing.Lock()
+	defer p.agent.placing.Unlock()
+	if p.agent.fleet.Load() != p.member {
+		return errLeft
+	}
+	return change()
 }
 
 // newMember returns a member that nobody knows yet.
 func (a *Agent) newMember(m membership) (f *fleet.Fleet) {
 	s := &a.state
+	at := &place{Kernel: s.kernel, agent: a}
 	o := fleet.Options{
 		Conn: s.sharing.conn, Redis: s.sharing.redis, Config: m.config, Version: a.options.Version,
 		Spare: a.spare, Log: a.log, Publish: a.bus.Publish,
 		Resized: func(int) { a.do(func() { a.resize(f) }) },
 	}
+	if before := a.fleet.Load(); before != nil {
+		o.Members = before.Members()
+	}
 	if m.kernel {
-		o.Kernel, o.Kept = s.kernel, s.kernel.FleetRules
+		o.Kernel, o.Kept = at, s.kernel.FleetRules
 	}
 	f = fleet.New(o)
+	at.member = f
 	return f
 }
 
@@ -66,12 +130,12 @@ func (a *Agent) resize(f *fleet.Fleet) {
 // spare returns why a prefix must not be dropped, beside what the kernel's limiter knows; empty for no reason.
 func (a *Agent) spare(p netip.Prefix) string {
 	a.mu.RLock()
-	file := a.state.file
+	file, s := a.state.file, a.state.sharing
 	a.mu.RUnlock()
 	switch {
 	case slices.ContainsFunc(trusted(file), p.Overlaps):
 		return "a trusted proxy is in it, whose packets are those of its clients"
-	case file.Redis != nil && slices.ContainsFunc(file.Redis.Addrs, func(addr string) bool { return isIn(p, addr) }):
+	case s != nil && (s.conn.Reaches(p) || slices.ContainsFunc(s.redis.Addrs, func(addr string) bool { return isIn(p, addr) })):
 		return "a server of redis is in it"
 	}
 	return ""

@@ -46,6 +46,10 @@ func (a *Agent) newSharing(redis config.Redis) (*sharing, error) {
 	return &sharing{redis, conn, store, stop}, nil
 }
 
+// lookEvery is how often is looked whether requests hold places by a sharing that is not used any more: if nobody renewed
+// those, Redis would give them to others.
+const lookEvery = time.Second
+
 // close ends it. What requests still hold in Redis ends by itself.
 func (s *sharing) close() {
 	s.stop()
@@ -74,7 +78,7 @@ func (a *Agent) machines(s *sharing) ruleset.Fleet {
 }
 
 // settleSharing shares what the file says from now on. What was shared before is closed when the requests have ended that
-// began by it.
+// began by it, or hold nothing by it any more.
 func (a *Agent) settleSharing(c *change) {
 	before := a.state.sharing
 	a.state.sharing = c.sharing
@@ -85,11 +89,18 @@ func (a *Agent) settleSharing(c *change) {
 }
 
 func (a *Agent) retireSharing(s *sharing, drain time.Duration) {
+	defer s.close()
 	t := time.NewTimer(drain)
 	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-a.closing:
+	for {
+		select {
+		case <-t.C:
+		case <-a.closing:
+			return
+		}
+		if s.store.Counters().Leases == 0 {
+			return
+		}
+		t.Reset(lookEvery)
 	}
-	s.close()
 }

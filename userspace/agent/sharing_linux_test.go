@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -77,6 +78,14 @@ func TestLocalPartByMembers(t *testing.T) {
 			t.Errorf("without redis: %v, %+v", err, f)
 		}
 	}
+	for _, timeout := range []string{"21ms", "22ms"} { // the number is that last seen, though other connections have seen nobody
+		l := all[0]
+		l.reload(strings.NewReplacer("BACKEND", backend(t, ok), "timeout: 20ms", "timeout: "+timeout).Replace(text))
+		f, err := l.agent.Fleet()
+		if err != nil || f.Limits[0].Here != "5r/h" {
+			t.Errorf("after a reload without redis: %v, %+v", err, f)
+		}
+	}
 }
 
 // Places that a request holds in Redis are free when it has ended, on whatever machine.
@@ -124,6 +133,43 @@ func TestPlacesOfTheFleet(t *testing.T) {
 	}
 }
 
+// A place that a request holds is free when it has ended, though the file has other connections since, and the time-out of a
+// drain is over.
+func TestPlacesOverAReload(t *testing.T) {
+	t.Parallel()
+	s := redislab.Start(t)
+	under, hold := make(chan struct{}, 1), make(chan struct{})
+	slow := backend(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			under <- struct{}{}
+			<-hold
+		}
+	})
+	free := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(free)
+	text := strings.NewReplacer("ADDR", s.Addr, "rate: 10r/h, algorithm: window", "concurrent: 1", "BACKEND", slow).Replace(keyed) + "timeouts: {drain: 10ms}\n"
+	l := newLab(t, text)
+	l.start()
+	l.clientOf("web.sock")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.try("web.sock", "/slow", "X-Key", "a")
+		ended <- err
+	}()
+	<-under
+	l.reload(strings.Replace(text, "timeout: 1s", "timeout: 900ms", 1))
+	began := time.Now()
+	l.wantTally("/", "a", 100, 0, http.StatusTooManyRequests) // the drain is over meanwhile
+	free()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the place is free", func() bool { return l.get("web.sock", "/", "X-Key", "a").StatusCode == http.StatusOK })
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the place was free only when nobody had renewed it for long enough, after %v", took)
+	}
+}
+
 // What one machine hands down the kernels of others are told, but for what each must not drop.
 func TestRulesOfTheFleet(t *testing.T) {
 	t.Parallel()
@@ -165,11 +211,66 @@ handdown: {after: 1, within: 10s, for: 1h}
 			}
 		}
 	}
+	if err := all[0].agent.SetFleet([]admin.FleetRule{rule("10.0.0.0/7")}); !errors.As(err, new(admin.Refusal)) {
+		t.Errorf("a rule that no fleet may have: %v", err)
+	}
 	had, err := all[0].agent.UnsetFleet([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("10.0.0.0/8")})
 	if err != nil || len(had) != 1 || had[0].String() != "192.0.2.0/24" {
 		t.Errorf("taken back: %v, %v", had, err)
 	}
 	eventually(t, "it is free on both", func() bool { return len(all[1].fleetRules()) == 1 })
+
+	if _, err := all[1].agent.UnsetFleet([]netip.Prefix{netip.MustParsePrefix("203.0.113.7/32")}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "so is who was handed down, where he was, too", func() bool {
+		return len(all[1].fleetRules()) == 0 && len(all[0].kernel.rules()) == 0
+	})
+}
+
+// Rules of a fleet are in force as long as the file follows one: nobody would end them after that.
+func TestLeavingTheFleet(t *testing.T) {
+	t.Parallel()
+	s := redislab.Start(t)
+	const alone = "kernel: {interfaces: [eth9]}\nadmin: {socket: DIR/admin.sock}\n"
+	member := fmt.Sprintf("redis: {addrs: [%q], name: web-1}\n", s.Addr)
+	redis := member + "fleet: {}\n"
+	l := newLab(t, alone+redis)
+	l.start()
+	if err := l.agent.SetFleet([]admin.FleetRule{{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Action: config.Block}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		text  string
+		rules int
+	}{{alone + redis, 1}, {alone + member + "fleet: {follow: false}\n", 0}, {alone + redis, 1}, {alone, 0}, {alone + redis, 1}, {alone + member, 0}} {
+		l.reload(step.text)
+		eventually(t, fmt.Sprintf("%d rules by %s", step.rules, step.text), func() bool { return len(l.fleetRules()) == step.rules })
+	}
+	prefixes := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	_, unsetErr := l.agent.UnsetFleet(prefixes)
+	for _, err := range []error{l.agent.SetFleet([]admin.FleetRule{{Prefix: prefixes[0], Action: config.Block}}), unsetErr} {
+		if !errors.Is(err, admin.ErrOff) || !strings.Contains(err.Error(), "add fleet: {}") {
+			t.Errorf("without a fleet section: %v", err)
+		}
+	}
+}
+
+// Redis is not blocked here, whatever name it has.
+func TestRedisByNameIsSpared(t *testing.T) {
+	t.Parallel()
+	_, port, _ := strings.Cut(redislab.Start(t).Addr, ":")
+	l := newLab(t, "kernel: {interfaces: [eth9]}\nadmin: {socket: DIR/admin.sock}\nredis: {addrs: [\"localhost:"+port+"\"], name: web-1}\nfleet: {}\n")
+	l.start()
+	rules := []admin.FleetRule{
+		{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Action: config.Block}, {Prefix: netip.MustParsePrefix("192.0.2.0/24"), Action: config.Block},
+	}
+	if err := l.agent.SetFleet(rules); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.fleetRules(); len(got) != 1 || got[0].Prefix != rules[1].Prefix {
+		t.Errorf("in force: %+v", got)
+	}
 }
 
 // fleetRules returns the rules of the fleet that the kernel was told last.

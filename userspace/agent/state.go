@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/userspace/adaptive"
@@ -33,6 +34,7 @@ type state struct {
 	tracer    *tracing.Provider
 	sharing   *sharing // nil without a redis section
 	member    membership
+	unfleeted atomic.Bool // the kernel was told to have no rules of a fleet
 
 	proxy    *gateway.Proxy
 	handlers map[role]*handler

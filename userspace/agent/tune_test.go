@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/userspace/adaptive"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/fleet"
 )
 
 // A decision that had to wait for a reload is not lost: it holds by the new settings, unless nothing is adapted any more.
@@ -94,6 +95,8 @@ type reluctant struct {
 	refusals int
 	factors  []float64
 }
+
+func (*reluctant) SetFleet([]fleet.Rule) error { return nil }
 
 func (k *reluctant) Scale(factor float64) error {
 	if k.refusals > 0 {

@@ -13,6 +13,9 @@ func (a *follower) apply() error {
 	if !a.known {
 		return nil // what the kernel has from before is better than nothing
 	}
+	if err := a.lift(); err != nil {
+		return err
+	}
 	now := time.Now()
 	again := !now.Before(a.askAt)
 	due := !a.hiddenAt.IsZero() && !now.Before(a.hiddenAt)
@@ -36,6 +39,18 @@ func (a *follower) apply() error {
 	}
 	a.dirty, a.hiddenAt = false, next
 	a.stand(winners)
+	return nil
+}
+
+// lift has the kernel forget what this machine handed down itself, where somebody has taken that back for all. Whoever
+// published it has it from his own hand-down, and so may others that have seen the same offender.
+func (a *follower) lift() error {
+	if len(a.lifted) > 0 && a.follows() {
+		if err := a.o.Kernel.Lift(a.lifted); err != nil {
+			return err
+		}
+	}
+	a.lifted = nil
 	return nil
 }
 

@@ -33,13 +33,19 @@ type Kernel interface {
 	// SetFleet makes the rules of origin fleet these, all of them or none. At a prefix where a rule of another origin is, it
 	// stays in force. It is quick where little changes. Ends may differ by milliseconds from call to call.
 	SetFleet(rules []Rule) error
+	// Lift removes what this machine has handed down at these very prefixes, if there is something.
+	Lift(prefixes []netip.Prefix) error
 	// Protected returns why a prefix must not be dropped here, as handdown.Kernel does. Allow rules of the fleet itself
 	// protect too.
 	Protected(prefix netip.Prefix) (reason string, err error)
 }
 
-// Errors of Set.
+// Errors of Set and Unset.
 var (
+	// ErrWrong is of rules that no fleet may have.
+	ErrWrong = errors.New("not a rule for a fleet")
+	// ErrNotHere is of what was published, or taken back, and is not known to be so on this machine.
+	ErrNotHere = errors.New("it is not known to be so on this machine")
 	// ErrTooMany is of more rules in a minute than one machine may publish.
 	ErrTooMany = errors.New("too many rules in a minute")
 	// ErrFull is of more rules than the fleet may have.
@@ -63,6 +69,8 @@ type Options struct {
 	// Kept returns the rules of origin fleet that the kernel has from the time before this process. They are kept until
 	// their end, or until the fleet says something else of their prefix. nil for none.
 	Kept func() ([]Rule, error)
+	// Members is how many members there are taken to be until they are seen; 0 for this one alone.
+	Members int
 	// Spare returns why a prefix must not be blocked here, beside what Kernel says: trusted proxies, addresses of this machine.
 	// nil for never.
 	Spare func(netip.Prefix) (reason string)
@@ -104,7 +112,7 @@ func New(o Options) *Fleet {
 		o: o, id: rand.Text(), began: time.Now(), scripts: newScripts(), keys: newKeys(o.Redis.Prefix, o.Redis.Name),
 		quota: newWindow(o.Config.MaxPublished), shared: newQueue(o.Config.MaxPublished), wake: make(wake, 1),
 	}
-	f.roll.census.n = 1
+	f.roll.census.n = max(o.Members, 1)
 	f.standing.Store(&standing{})
 	f.follower = follower{Fleet: f, view: newView(o.Redis.Name), whole: true}
 	return f

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/headgate/headgate/userspace/redisconn"
@@ -44,9 +45,10 @@ type follower struct {
 	known    bool // the rules were read once: only then there is something to tell the kernel
 	dirty    bool // there is something that it was not told
 	askAt    time.Time
-	hiddenAt time.Time // when a rule comes into force as another ends; zero for never
-	inForce  []*record // what the kernel was told last
-	told     bool      // it was told something
+	hiddenAt time.Time      // when a rule comes into force as another ends; zero for never
+	inForce  []*record      // what the kernel was told last
+	told     bool           // it was told something
+	lifted   []netip.Prefix // what was handed down there was taken back, and the kernel was not told
 }
 
 // standing is how far the follower is.

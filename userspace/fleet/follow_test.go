@@ -412,6 +412,44 @@ func TestFollowNot(t *testing.T) {
 	})
 }
 
+// TestUnsetLiftsHandDowns shows that a hand-down that is taken back for all is also lifted where it was made, though its kernel
+// fails at first, and that what a person has said is nobody's hand-down.
+func TestUnsetLiftsHandDowns(t *testing.T) {
+	bubble(t, func(t *testing.T, r *fakeRedis) {
+		a, b := newMachine(t, r.connect(), usual("a")).run(), newMachine(t, r.connect(), usual("b")).run()
+		o := usual("c")
+		o.Config.Follow = false
+		c := newMachine(t, r.connect(), o).run()
+		synctest.Wait()
+		a.Share([]Rule{block("192.0.2.1/32", time.Hour)})
+		a.set(block("192.0.2.2/32", time.Hour))
+		synctest.Wait()
+		a.kernel.change(func() { a.kernel.err = errors.New("locked") })
+		b.unset("192.0.2.1/32", "192.0.2.2/32", "192.0.2.3/32")
+		synctest.Wait()
+		if len(a.kernel.lifted) != 0 {
+			t.Errorf("a failing kernel has lifted %s", a.kernel.lifted)
+		}
+		a.kernel.change(func() { a.kernel.err = nil })
+		time.Sleep(mostWait)
+		synctest.Wait()
+		for _, m := range []*machine{a, b} {
+			if got := fmt.Sprint(m.kernel.lifted); got != "[192.0.2.1/32]" || m.kernel.inForce() != "" {
+				t.Errorf("%s has lifted %s, in force: %q", m.o.Redis.Name, got, m.kernel.inForce())
+			}
+		}
+		if len(c.kernel.lifted) != 0 {
+			t.Error("who does not follow has lifted something")
+		}
+		a.Share([]Rule{block("192.0.2.1/32", time.Hour)}) // again
+		time.Sleep(compareEvery)
+		synctest.Wait()
+		if len(a.kernel.lifted) != 1 || b.kernel.inForce() != "block 192.0.2.1/32" {
+			t.Errorf("lifted %s, in force: %q", a.kernel.lifted, b.kernel.inForce())
+		}
+	})
+}
+
 // TestCoalesce shows that what comes while the kernel is busy is one call, and that nothing is told twice.
 func TestCoalesce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *fakeRedis) {

@@ -26,6 +26,7 @@ type fakeKernel struct {
 	changed   chan struct{} // closed at each change
 	rules     []Rule
 	at        time.Time // when they were set
+	lifted    []netip.Prefix
 	calls     int
 	err       error                       // of SetFleet
 	askErr    error                       // of Protected
@@ -57,6 +58,15 @@ func (k *fakeKernel) SetFleet(rules []Rule) error {
 	}
 	k.rules, k.at = slices.Clone(rules), time.Now()
 	return nil
+}
+
+func (k *fakeKernel) Lift(prefixes []netip.Prefix) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.err == nil {
+		k.lifted = append(k.lifted, prefixes...)
+	}
+	return k.err
 }
 
 func (k *fakeKernel) Protected(p netip.Prefix) (string, error) {

@@ -112,6 +112,9 @@ func (a *follower) take(p *pass, version, slotText, text string) error {
 		return nil
 	}
 	a.dirty, p.newest = true, max(p.newest, r.at)
+	if r.gone && !r.person {
+		a.lifted = append(a.lifted, r.prefix)
+	}
 	if r.rule.By != a.view.self && !r.gone {
 		a.counts.received.Add(1)
 	}

@@ -73,7 +73,7 @@ func (c *census) count(seen int, now time.Time) (changed bool) {
 	return true
 }
 
-// Members is how many members there were when the fleet was last seen, at least 1: this one.
+// Members is how many members there were when the fleet was last seen, by Options if it never was; at least 1: this one.
 func (f *Fleet) Members() int {
 	f.roll.mu.Lock()
 	defer f.roll.mu.Unlock()

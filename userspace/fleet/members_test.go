@@ -78,6 +78,23 @@ func TestMembersComeAndGo(t *testing.T) {
 	})
 }
 
+// TestMembersOfBefore shows that a member that takes the place of another one begins with its number, and goes by what it
+// sees as soon as it sees something.
+func TestMembersOfBefore(t *testing.T) {
+	bubble(t, func(t *testing.T, r *fakeRedis) {
+		c := r.connect()
+		c.fail(errors.New("away"))
+		o := usual("a")
+		o.Members = 3
+		m := newMachine(t, c, o).run()
+		settle()
+		wantSizes(t, "away", m, 3)
+		c.fail(nil)
+		settle()
+		wantSizes(t, "seen", m, 1, 1)
+	})
+}
+
 // TestMemberBeginsAnew shows that an agent that begins anew changes the number for nobody.
 func TestMemberBeginsAnew(t *testing.T) {
 	for _, says := range []bool{true, false} {

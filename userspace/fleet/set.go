@@ -9,8 +9,8 @@ import (
 )
 
 // Set publishes rules that somebody wants, all or none of them. It returns when they are in force here and published. Of
-// two for one prefix the later one counts. An error is ErrTooMany, ErrFull, says what is wrong with a rule, or why
-// they are not known to be published, or not to be in force here.
+// two for one prefix the later one counts. An error is ErrWrong, ErrTooMany, ErrFull, ErrNotHere, or says why they are not
+// known to be published.
 //
 // What is protected here is published all the same, and not in force here: Status counts it.
 func (f *Fleet) Set(ctx context.Context, rules []Rule) error {
@@ -35,7 +35,7 @@ func (f *Fleet) Set(ctx context.Context, rules []Rule) error {
 	}
 	f.counts.published.Add(uint64(n))
 	if _, err := f.catchUp(ctx); err != nil {
-		return fmt.Errorf("the rules were published, and are not known to be in force here: %w", err)
+		return fmt.Errorf("the rules were published, but %w: %w", ErrNotHere, err)
 	}
 	return nil
 }
@@ -65,7 +65,10 @@ func (f *Fleet) personal(rules []Rule) (changes []change, err error) {
 		}
 		at[c.slot], changes[i] = i, c
 	}
-	return changes, errors.Join(wrong...)
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("%w: %w", ErrWrong, errors.Join(wrong...))
+	}
+	return changes, nil
 }
 
 // change returns what is known of a slot, as a change of it.
@@ -106,7 +109,7 @@ func (f *Fleet) Unset(ctx context.Context, prefixes []netip.Prefix) (had []netip
 		changes = changes[n:]
 	}
 	if _, err := f.catchUp(ctx); err != nil {
-		return had, fmt.Errorf("the rules were taken back, and may be in force here still: %w", err)
+		return had, fmt.Errorf("the rules were taken back, but %w: %w", ErrNotHere, err)
 	}
 	return had, nil
 }

@@ -166,7 +166,7 @@ func TestSetRefuses(t *testing.T) {
 		bubble(t, func(t *testing.T, r *fakeRedis) {
 			a := newMachine(t, r.connect(), usual("a"))
 			err := a.Set(t.Context(), []Rule{block("192.0.2.1/32", 0), c.rule})
-			if err == nil || !strings.Contains(err.Error(), c.want) || r.version != 0 {
+			if !errors.Is(err, ErrWrong) || !strings.Contains(err.Error(), c.want) || r.version != 0 {
 				t.Errorf("%+v: error %v after %d changes, want %s", c.rule, err, r.version, c.want)
 			}
 			a.Share([]Rule{c.rule})

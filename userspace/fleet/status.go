@@ -18,6 +18,8 @@ type Status struct {
 	Error string
 	Store redisconn.State
 	Rules int // of the fleet
+	// Follows reports whether they are to be in force here.
+	Follows bool
 	// Spared is how many of them are not in force here, as something protects the prefix.
 	Spared int
 	// Published, Withheld and Received count rules since New: published by this machine, not published as they were too
@@ -57,7 +59,7 @@ func (f *Fleet) Known() Status {
 	now, standing := time.Now(), f.standing.Load()
 	s := Status{
 		Here: (&member{id: f.id, says: f.says(), beat: now}).export(f.roll.head, now), Seen: f.roll.seen, Store: f.o.Conn.State(),
-		Rules: standing.rules, Spared: standing.spared,
+		Rules: standing.rules, Follows: f.follows(), Spared: standing.spared,
 		Published: f.counts.published.Load(), Withheld: f.counts.withheld.Load(), Received: f.counts.received.Load(),
 	}
 	if f.roll.err != nil {

@@ -27,7 +27,7 @@ const (
 )
 
 // dial returns a transport to the servers of a configuration. It connects when it is used.
-func dial(c config.Redis) (transport, error) {
+func dial(c config.Redis, met *peers) (transport, error) {
 	if len(c.Addrs) == 0 {
 		return nil, errors.New("addrs is empty; name at least one HOST:PORT")
 	}
@@ -43,6 +43,7 @@ func dial(c config.Redis) (transport, error) {
 		return nil, err
 	}
 	u := universal(c, secrets)
+	u.Dialer = met.dialer(secrets)
 	u.SentinelUsername, u.SentinelPassword = c.SentinelUsername, sentinelPassword
 	switch c.Mode {
 	case config.RedisCluster:

@@ -53,6 +53,7 @@ type Options struct {
 type Conn struct {
 	timeout   time.Duration
 	transport transport
+	peers     *peers // nil where nobody is dialed
 	lanes     []*lane
 	watch     watch
 	counts    counts
@@ -75,7 +76,8 @@ type counts struct {
 // Open returns a Conn that connects as it is used: that no server answers is no error. A password or certificate that
 // cannot be read is.
 func Open(o Options) (*Conn, error) {
-	t, err := dial(o.Config)
+	met := new(peers)
+	t, err := dial(o.Config, met)
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
@@ -83,7 +85,9 @@ func Open(o Options) (*Conn, error) {
 	if o.Config.Mode == config.RedisCluster {
 		n = clusterLanes
 	}
-	return open(o, t, n), nil
+	c := open(o, t, n)
+	c.peers = met
+	return c, nil
 }
 
 // open returns a Conn whose calls a transport carries.

@@ -219,6 +219,20 @@ func (p *Plane) forgetAllowed(old, fresh []rulemap.Rule) {
 	}
 }
 
+// Lift removes the rules of origin handdown at these very prefixes, if there are some. A hand-down notices by Enforced.
+func (p *Plane) Lift(prefixes []netip.Prefix) error {
+	old := make([]rulemap.Rule, 0, 2*len(prefixes))
+	for _, prefix := range prefixes {
+		for _, action := range []rulemap.Action{rulemap.Block, rulemap.Limit} {
+			old = append(old, rulemap.Rule{Prefix: prefix, Action: action, Origin: rulemap.HandDown})
+		}
+	}
+	return p.changed(func(i *loader.Instance) error {
+		_, _, err := i.Rules().Exchange(old, nil, nil)
+		return err
+	})
+}
+
 // FleetRules returns the rules of the fleet that are in force. It reads all rules.
 func (p *Plane) FleetRules() ([]fleet.Rule, error) {
 	var all []fleet.Rule

@@ -273,3 +273,18 @@ func TestFleetProtectsAndBlocks(t *testing.T) {
 	l.must(l.plane.SetFleet(nil))
 	want("203.0.113.0/24", "")
 }
+
+// What this machine handed down is lifted at these very prefixes, and nothing else is.
+func TestLift(t *testing.T) {
+	l := newLab(t)
+	l.apply(defaultLimit(10), rules(block("203.0.113.8/32")))
+	l.must(l.plane.Enforce([]handdown.Rule{offender("203.0.113.7/32"), offender("203.0.113.8/32"), offender("203.0.113.9/32")}))
+	l.must(l.plane.SetFleet([]fleet.Rule{person(config.Block, "198.51.100.7/32", 0)}))
+	var all []netip.Prefix
+	for _, prefix := range []string{"203.0.113.7/32", "203.0.113.8/32", "198.51.100.7/32", "192.0.2.0/24"} {
+		all = append(all, netip.MustParsePrefix(prefix))
+	}
+	l.must(l.plane.Lift(all))
+	l.wantRules("block 198.51.100.7/32 fleet", "block 203.0.113.8/32 config", "block 203.0.113.9/32 handdown")
+	l.must(l.plane.Lift(nil))
+}

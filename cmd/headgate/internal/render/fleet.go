@@ -64,9 +64,16 @@ func (f Fleet) facts() []Fact {
 		facts = append(facts, Fact{"failed", failed})
 	}
 	return append(facts,
-		Fact{"rules", fmt.Sprintf("%d of the fleet, %d of them not in force here", r.InForce, r.Spared)},
+		Fact{"rules", rulesText(r)},
 		Fact{"changes", fmt.Sprintf("%d published, %d withheld, %d received", r.Published, r.Withheld, r.Received)},
 	)
+}
+
+func rulesText(r admin.FleetRules) string {
+	if !r.Followed {
+		return fmt.Sprintf("%d of the fleet; this machine follows none", r.Total)
+	}
+	return fmt.Sprintf("%d of the fleet, %d of them not in force here", r.Total, r.Spared)
 }
 
 // state says how Redis is, since when, and what was wrong last.
