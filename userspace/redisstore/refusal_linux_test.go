@@ -211,3 +211,26 @@ func TestNoAllocation(t *testing.T) {
 		t.Errorf("%v allocations, %d calls", n, l.calls.Load()-calls)
 	}
 }
+
+// TestRefusalOfTwoRules: what one rule refuses, another that allows less of the zone at one instant refuses too without asking, and one that
+// allows more is not kept from asking.
+func TestRefusalOfTwoRules(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	of := func(burst uint64) shared.Charge {
+		return shared.Charge{Zone: "z", Limit: leakyLimit(1, time.Hour, burst), Key: "k", N: 1}
+	}
+	for range 10 {
+		take(t, store, of(9))
+	}
+	for _, test := range []struct {
+		burst   uint64
+		allowed bool
+		calls   int64
+	}{{9, false, 1}, {4, false, 0}, {9, false, 0}, {10, true, 1}, {4, false, 1}, {10, false, 0}, {11, true, 1}} {
+		calls := l.calls.Load()
+		allowed, _ := take(t, store, of(test.burst))
+		if calls = l.calls.Load() - calls; allowed != test.allowed || calls != test.calls {
+			t.Errorf("burst %d: allowed %v by %d calls, want %v by %d", test.burst, allowed, calls, test.allowed, test.calls)
+		}
+	}
+}
