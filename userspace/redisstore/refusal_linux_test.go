@@ -85,18 +85,22 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// TestLimitChangedAndBack: a refusal is of no more use when another rate has changed what is owed.
+// TestLimitChangedAndBack: a refusal says nothing of another rate, and is of no more use when that has changed what is owed.
 func TestLimitChangedAndBack(t *testing.T) {
-	_, store := newLab(t, server(t), "hg")
+	l, store := newLab(t, server(t), "hg")
 	c := shared.Charge{Zone: "z", Limit: leakyLimit(7, time.Hour, 1), Key: "k", N: 2}
 	take(t, store, c)
 	if c.N = 1; allowedOf(t, store, c) {
 		t.Fatal("3 of 2 units")
 	}
 	other := c
-	other.Limit, other.N = leakyLimit(1, time.Second, 0), 0
-	take(t, store, other) // what is owed is cut to its burst of one
-	if !allowedOf(t, store, c) {
+	other.Limit = leakyLimit(1, time.Second, 0)
+	l.pass(2 * time.Second)
+	if !allowedOf(t, store, other) {
+		t.Error("refused at another rate, by which all has drained")
+	}
+	l.pass(time.Second)
+	if c.N = 2; !allowedOf(t, store, c) {
 		t.Error("refused as if 2 units were owed")
 	}
 }
