@@ -52,7 +52,7 @@ func (a *ask) prepare(s *Store, tag string, charges []shared.Charge) error {
 			return fmt.Errorf("zone %s: %d places for a request: too many; use at most %d", c.Zone, c.N, bounds.MostPlaces)
 		}
 		one := asked{terms: t, n: c.N, group: group(charges, i), name: len(a.text)}
-		a.text = appendName(a.text, s.prefix, tag, t.kind, c.Zone, c.Key)
+		a.text = appendName(a.text, s.prefix, tag, t, c.Zone, c.Key)
 		one.end = len(a.text)
 		one.id = s.seeds.of(a.text[one.name:])
 		a.repeated = a.repeated || a.has(one.id)

@@ -10,7 +10,9 @@
 //
 // Limits are exact. A leaky bucket is the continuous-state form of the GCRA (ITU-T I.371), in the ticks of bounds.Ticks, of
 // which the cost of a unit and what drains in a µs are whole: 3r/s loses nothing to rounding. All numbers are below 2^53, where the
-// floating-point numbers of Lua are exact. Windows are those of limit.Window and limit.Sliding, to the µs.
+// floating-point numbers of Lua are exact. Where rates differ, as while a file is rolled out or machines adapt to their load, a key
+// owes the same number of units by each, which drain at the faster: all together let pass no more than the largest burst and
+// what the fastest rate gives. Windows are those of limit.Window and limit.Sliding, to the µs.
 //
 // A state is four numbers of 8 bytes in a string that expires a second after it is of no more use. A set of places, of
 // concurrent, is a sorted set of their names by when they are free if nobody says that they are still taken.

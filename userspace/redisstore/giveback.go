@@ -65,7 +65,7 @@ func (s *Store) Forget(tag, zone, key string, l shared.Limit) (bool, error) {
 	if l.Algorithm == config.Concurrent {
 		return false, nil
 	}
-	name := appendName(nil, s.prefix, tag, t.kind, zone, key)
+	name := appendName(nil, s.prefix, tag, t, zone, key)
 	reply, err := s.conn.Do(redisconn.Call{Script: s.scripts.forget.Script, Keys: []string{string(name)}})
 	k := s.seeds.of(name)
 	s.refusals.drop(k)

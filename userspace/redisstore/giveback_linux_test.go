@@ -168,6 +168,23 @@ func TestReturnAfterTheClockWasSetBack(t *testing.T) {
 	}
 }
 
+// TestReturnAfterAnotherRate: what has drained at another rate since, and was charged again, is not given back.
+func TestReturnAfterAnotherRate(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	c := shared.Charge{Zone: "z", Limit: leakyLimit(1, time.Hour, 9), Key: "k", N: 5}
+	_, got := take(t, store, c)
+	l.pass(10 * time.Millisecond)
+	other := c
+	other.Limit, other.N = leakyLimit(1000, time.Second, 9), 1
+	take(t, store, other)
+	store.Return("tag", got)
+	left := []shared.Charge{c}
+	left[0].N = 0
+	if err := store.Peek("tag", left); err != nil || left[0].Result.Remaining != 9 {
+		t.Errorf("%v, %+v", err, left)
+	}
+}
+
 // TestReturnOfWhatBeganAWindow: where others followed, they would have begun it later, and what is given back would be theirs.
 func TestReturnOfWhatBeganAWindow(t *testing.T) {
 	const per = time.Hour

@@ -44,7 +44,7 @@ func (h *holding) spend(t terms, n uint64, now time.Duration) (s state, number u
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.count(now)
-	if h.terms != t || now >= h.end {
+	if !h.terms.alike(t) || now >= h.end {
 		h.units = 0
 	}
 	if n > h.units {
@@ -52,7 +52,7 @@ func (h *holding) spend(t terms, n uint64, now time.Duration) (s state, number u
 	}
 	h.units -= n
 	s = t.after(h.state, uint64(max(now-h.at, 0)/time.Microsecond))
-	h.state, _ = t.take(s, n)
+	h.state, _ = h.terms.take(s, n) // what they were taken by allows them
 	h.at = now
 	return s, h.number, true
 }
@@ -94,7 +94,7 @@ func (h *holding) got(t terms, wanted, n uint64, s state, at time.Duration) {
 	if t.kind == window {
 		end = min(end, at+micros(s.left))
 	}
-	if h.terms != t || h.units == 0 || at >= h.end {
+	if !h.terms.alike(t) || h.units == 0 || at >= h.end {
 		h.terms, h.units, h.end, h.state, h.at = t, 0, end, s, at
 		h.number++
 	}

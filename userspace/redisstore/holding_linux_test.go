@@ -55,6 +55,25 @@ func TestBatchIsCutToWhatFits(t *testing.T) {
 	}
 }
 
+// TestBatchOfTwoRules: rules that allow more or less of a zone at one instant spend the same units.
+func TestBatchOfTwoRules(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	request := func(burst uint64) []shared.Charge {
+		_, got := take(t, store, shared.Charge{Zone: "z", Limit: leakyLimit(1, time.Hour, burst), Key: "k", N: 1, Batch: 10})
+		return got
+	}
+	for i := range 30 {
+		burst := []uint64{99, 49}[i%2]
+		got := request(burst)[0].Result
+		if want := burst - uint64(i); !got.Allowed || got.Remaining != want {
+			t.Errorf("request %d: %+v, want that %d remain", i, got, want)
+		}
+	}
+	if n := l.calls.Load(); n != 11 {
+		t.Errorf("%d calls, want 9, and one for each 11 requests", n)
+	}
+}
+
 // TestBatchTellsWhatIsLeft: what is told of units that were taken in advance is what Redis would have said without.
 func TestBatchTellsWhatIsLeft(t *testing.T) {
 	addr := server(t)

@@ -105,10 +105,20 @@ func TestLeakyIsExact(t *testing.T) {
 				l.setBack(drawStep(t, now))
 			}
 			l.pass(drawStep(t, now))
-			changed := l.clock.Load() < kept.at
+			l.local.Add(believed.Microseconds()) // so that Redis is asked
+			setBack := l.clock.Load() < kept.at
 			b := bucket{new(big.Rat).Set(kept.level), kept.at}
 			b.drain(of, l.clock.Load())
-			changed = b.convert(t, store, of, now) || changed
+			if b.level.Sign() > 0 && perMicro(of).Cmp(perMicro(now)) != 0 {
+				faster := bucket{new(big.Rat).Set(kept.level), kept.at}
+				if faster.drain(now, l.clock.Load()); faster.level.Cmp(b.level) < 0 {
+					b = faster
+				}
+				if most := big.NewRat(int64(now.Burst+1), 1); setBack && b.level.Cmp(most) > 0 {
+					b.level = most
+				}
+				b.round(t, store, now)
+			}
 			n := rapid.OneOf(rapid.Uint64Range(0, 3), rapid.Uint64Range(0, now.Burst+2)).Draw(t, "n")
 			want := b.take(now, n)
 			charges := []shared.Charge{{Zone: "z", Limit: now, Key: "k", N: n}}
@@ -118,24 +128,16 @@ func TestLeakyIsExact(t *testing.T) {
 			if diff := cmp.Diff(want, charges[0].Result, ignoreUndo); diff != "" {
 				t.Fatalf("%+v: %d units, -want +got\n%s", now, n, diff)
 			}
-			if want.Allowed && n > 0 || changed {
+			if want.Allowed && n > 0 || setBack {
 				kept, of = b, now
 			}
 		}
 	})
 }
 
-// convert makes the level that of another rate: as many units, as far as they fit. What the script owes may be some ticks
-// more, as it rounds up, and never less.
-func (b *bucket) convert(t *rapid.T, store *Store, was, now shared.Limit) bool {
+// round makes the level what the script says of one of another rate: some ticks more, as it rounds up, and never less.
+func (b *bucket) round(t *rapid.T, store *Store, now shared.Limit) {
 	t.Helper()
-	if b.level.Sign() == 0 || perMicro(was).Cmp(perMicro(now)) == 0 {
-		return false
-	}
-	most := big.NewRat(int64(now.Burst+1), 1)
-	if b.level.Cmp(most) > 0 {
-		b.level = most
-	}
 	a, probe := store.begin(), []shared.Charge{{Zone: "z", Limit: now, Key: "k"}}
 	if err := a.prepare(store, "tag", probe); err != nil {
 		t.Fatal(err)
@@ -147,10 +149,47 @@ func (b *bucket) convert(t *rapid.T, store *Store, was, now shared.Limit) bool {
 	level := new(big.Rat).SetFrac(new(big.Int).SetUint64(found.state.x), new(big.Int).SetUint64(found.terms.p))
 	more := new(big.Rat).Sub(level, b.level)
 	if more.Sign() < 0 || more.Cmp(big.NewRat(3, int64(found.terms.p))) > 0 {
-		t.Fatalf("%v to %v: %v units owed became %v", was, now, b.level, level)
+		t.Fatalf("%v: %v units owed became %v", now, b.level, level)
 	}
 	b.level = level
-	return true
+}
+
+// TestOtherRatesFreeNothing: machines and rules whose limits differ, as while a file is rolled out or where machines adapt to their load,
+// together let pass no more of a key than the one that allows most.
+func TestOtherRatesFreeNothing(t *testing.T) {
+	_, store := newLab(t, server(t), "hg")
+	passed := 0
+	for i := range 400 {
+		c := shared.Charge{Zone: "z", Limit: leakyLimit(10, time.Hour, 99), Key: "k", N: 1}
+		if i%2 > 0 {
+			c.Limit = leakyLimit(7, time.Hour, 0)
+		}
+		if allowed, _ := take(t, store, c); allowed {
+			passed++
+		}
+	}
+	if passed != 100 {
+		t.Errorf("%d passed at an instant, want 100", passed)
+	}
+}
+
+// TestFasterRate: a key that owed an hour at a slow rate owes a moment at a fast one, and one that owed a moment no longer at a slow one.
+func TestFasterRate(t *testing.T) {
+	slow, fast := leakyLimit(1, time.Hour, 9), leakyLimit(1000, time.Second, 0)
+	for name, limits := range map[string][2]shared.Limit{"faster": {slow, fast}, "slower": {fast, slow}} {
+		l, store := newLab(t, server(t), "hg")
+		c := shared.Charge{Zone: "z", Limit: limits[0], Key: "k", N: limits[0].Burst + 1}
+		take(t, store, c)
+		c.Limit, c.N = limits[1], limits[1].Burst+1
+		if allowed, _ := take(t, store, c); allowed {
+			t.Errorf("%s: allowed at once", name)
+		}
+		l.pass(time.Duration(limits[0].Burst+1) * time.Millisecond)
+		l.local.Add(believed.Microseconds())
+		if allowed, got := take(t, store, c); !allowed {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
 }
 
 // TestClockSetBack: what is owed or counted stays so, and passes from the new time on.

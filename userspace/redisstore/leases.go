@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -14,8 +15,13 @@ import (
 	"github.com/headgate/headgate/userspace/shared"
 )
 
-// atOnce is how many places are renewed by one script: so it does not hold up Redis.
-const atOnce = 200
+const (
+	// atOnce is how many places are renewed by one script: so it does not hold up Redis.
+	atOnce = 200
+	// abreast is how many such scripts are under way, however many tags there are: they leave the connection's room to requests, and
+	// none is turned away because others filled it.
+	abreast = 32
+)
 
 // lease is places that this machine occupies.
 type lease struct {
@@ -88,18 +94,30 @@ func (l *leases) end(charges []shared.Charge) (released []*lease) {
 	return released
 }
 
-// due returns all leases by tag, which are being renewed until renewed is called for them.
+// due returns all leases by tag.
 func (l *leases) due() map[string][]*lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	due := map[string][]*lease{}
 	for _, this := range l.all {
 		if !this.renewing {
-			this.renewing = true
 			due[this.tag] = append(due[this.tag], this)
 		}
 	}
 	return due
+}
+
+// renew returns those that have not ended, which are being renewed until renewed is called for them.
+func (l *leases) renew(those []*lease) (alive []*lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, this := range those {
+		if !this.ended {
+			this.renewing = true
+			alive = append(alive, this)
+		}
+	}
+	return alive
 }
 
 // renewed returns those of the leases that have ended meanwhile.
@@ -123,27 +141,41 @@ func (s *Store) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.renew()
+			s.renew(ctx)
 		}
 	}
 }
 
-// renew renews all leases, those of a tag in few round trips. It does not wait.
-func (s *Store) renew() {
+// renew renews all leases, those of a tag in few round trips, until ctx ends. It waits for no answer but of those abreast.
+func (s *Store) renew(ctx context.Context) {
+	room := make(chan struct{}, abreast)
 	for _, due := range s.leases.due() {
-		for len(due) > 0 {
-			those := due[:min(atOnce, len(due))]
-			due = due[len(those):]
-			s.conn.Start(callOf(s.scripts.renew, those), func(_ string, err error) {
-				if ended := s.leases.renewed(those); len(ended) > 0 {
-					s.release(ended)
-				}
-				if err != nil {
-					s.log.Debug("places in redis were not renewed", "places", len(those), "error", err)
-				}
-			})
+		for those := range slices.Chunk(due, atOnce) {
+			select {
+			case room <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			s.renewSome(those, func() { <-room })
 		}
 	}
+}
+
+// renewSome renews leases by one script, and calls done when it is through.
+func (s *Store) renewSome(those []*lease, done func()) {
+	if those = s.leases.renew(those); len(those) == 0 {
+		done()
+		return
+	}
+	s.conn.Start(callOf(s.scripts.renew, those), func(_ string, err error) {
+		if ended := s.leases.renewed(those); len(ended) > 0 {
+			s.release(ended)
+		}
+		if err != nil {
+			s.log.Debug("places in redis were not renewed", "places", len(those), "error", err)
+		}
+		done()
+	})
 }
 
 // release frees places. If that fails they are free when they have not been renewed for long enough.

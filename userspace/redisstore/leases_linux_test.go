@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -35,7 +36,7 @@ func TestPlacesOfADeadMachine(t *testing.T) {
 	_, lives := take(t, alive, places(1))
 	for range 2 {
 		l.pass(renewed)
-		alive.renew()
+		alive.renew(t.Context())
 	}
 	l.pass(renewed - time.Microsecond)
 	if n := free(t, alive); n != 0 {
@@ -49,7 +50,7 @@ func TestPlacesOfADeadMachine(t *testing.T) {
 	if n := l.client.ZCard(t.Context(), l.keys("")[0]).Val(); n != 3 {
 		t.Errorf("%d places are kept in Redis, want those of the living", n)
 	}
-	dead.renew() // it was only slow
+	dead.renew(t.Context()) // it was only slow
 	if n := free(t, alive); n != 0 || third[0].Lease == "" {
 		t.Errorf("%d free", n)
 	}
@@ -114,7 +115,7 @@ func TestReleasedWhileRenewed(t *testing.T) {
 		}
 		return nil
 	}
-	store.renew()
+	store.renew(t.Context())
 	if n := free(t, store); n != 3 {
 		t.Errorf("%d free", n)
 	}
@@ -146,7 +147,7 @@ func TestPlacesTakenAgainExpire(t *testing.T) {
 	l, store := newLab(t, server(t), "hg")
 	take(t, store, places(2))
 	l.client.FlushAll(t.Context())
-	store.renew()
+	store.renew(t.Context())
 	if n := l.expiries("", kept+time.Second); n != 1 || free(t, store) != 1 {
 		t.Errorf("%d keys, %d free", n, free(t, store))
 	}
@@ -162,7 +163,7 @@ func TestManyAreRenewedTogether(t *testing.T) {
 	}
 	calls := l.calls.Load()
 	l.pass(kept - 1)
-	store.renew()
+	store.renew(t.Context())
 	if n := l.calls.Load() - calls; n != 3 {
 		t.Errorf("%d calls", n)
 	}
@@ -173,6 +174,75 @@ func TestManyAreRenewedTogether(t *testing.T) {
 	probe := []shared.Charge{c}
 	if err := store.Peek("tag", probe); err != nil || probe[0].Result.Remaining != 549 {
 		t.Errorf("%v, %+v", err, probe)
+	}
+}
+
+// narrow is a Conn that has room for so many calls, and turns others away. Each takes a millisecond.
+type narrow struct {
+	liar
+	room            int64
+	underWay, ended atomic.Int64
+}
+
+func (c *narrow) Start(_ redisconn.Call, done func(string, error)) {
+	if c.underWay.Add(1) > c.room {
+		c.underWay.Add(-1)
+		done("", redisconn.ErrBusy)
+		return
+	}
+	time.AfterFunc(time.Millisecond, func() {
+		c.ended.Add(1)
+		c.underWay.Add(-1)
+		done("", nil)
+	})
+}
+
+// TestManyTagsAreRenewedInTurn: of more tags than the connection has room for calls, all are renewed, and requests have room.
+func TestManyTagsAreRenewedInTurn(t *testing.T) {
+	const tags = 2000
+	synctest.Test(t, func(t *testing.T) {
+		conn := &narrow{liar: liar(said('1', 1, 0, 0, 0, 0)), room: abreast}
+		store := New(Options{Conn: conn})
+		var last []shared.Charge
+		for i := range tags {
+			last = []shared.Charge{places(1)}
+			if _, err := store.Take(strconv.Itoa(i), last); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), renewed+time.Second)
+		defer cancel()
+		store.Run(ctx)
+		if n := conn.ended.Load(); n != tags {
+			t.Errorf("%d of %d tags were renewed", n, tags)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		store.renew(ctx) // has no time for all
+		synctest.Wait()
+		if n := conn.ended.Load(); n > tags+11*abreast {
+			t.Errorf("%d renewals after the end", n-tags)
+		}
+		time.Sleep(time.Second)
+		before := conn.ended.Load()
+		store.Release("", last)
+		time.Sleep(time.Second)
+		if n := conn.ended.Load() - before; n != 1 {
+			t.Errorf("%d releases after a renewal that was broken off", n)
+		}
+	})
+}
+
+// TestEndedBeforeRenewed: what has ended when its turn comes is not renewed.
+func TestEndedBeforeRenewed(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	_, got := take(t, store, places(3))
+	due := store.leases.due()["tag"]
+	store.Release("tag", got)
+	calls, through := l.calls.Load(), false
+	store.renewSome(due, func() { through = true })
+	if n := l.calls.Load() - calls; n != 0 || !through || len(due) != 1 {
+		t.Errorf("%d calls for %d leases, through: %v", n, len(due), through)
 	}
 }
 

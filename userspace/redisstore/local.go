@@ -77,9 +77,7 @@ func (s *Store) refuse(a *ask, charges []shared.Charge, now time.Duration) (refu
 		if !ok {
 			continue
 		}
-		if known.terms.p != one.terms.p || known.terms.q != one.terms.q { // the limit was changed, and with it what is owed
-			s.refusals.drop(one.id)
-		} else if r, ok := known.repeat(one.terms, one.n, now); ok {
+		if r, ok := known.repeat(one.terms, one.n, now); ok {
 			r.Zone = c.Zone
 			c.Result, c.Known, refused = r, true, true
 		}

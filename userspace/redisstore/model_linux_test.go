@@ -170,3 +170,22 @@ func TestAnotherLength(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherLengthsFreeNothing: machines whose windows have other lengths, as while a file is rolled out, count apart, and do not begin each
+// other's anew.
+func TestOtherLengthsFreeNothing(t *testing.T) {
+	_, store := newLab(t, server(t), "hg")
+	for _, algorithm := range []config.Algorithm{config.Window, config.Sliding} {
+		passed := 0
+		for i := range 100 {
+			per := []time.Duration{time.Minute, time.Hour}[i%2]
+			c := shared.Charge{Zone: string(algorithm), Limit: shared.Limit{Algorithm: algorithm, Count: 10, Per: per}, Key: "k", N: 1}
+			if allowed, _ := take(t, store, c); allowed {
+				passed++
+			}
+		}
+		if passed != 20 {
+			t.Errorf("%s: %d passed, want 10 in each", algorithm, passed)
+		}
+	}
+}

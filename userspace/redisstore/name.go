@@ -3,14 +3,16 @@ package redisstore
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"strconv"
 )
 
 // longest is how long a part of a name may be, in bytes of it as it is. What is longer is hashed: Redis has each name in its memory.
 const longest = 64
 
 // appendName appends what a key is called in Redis: PREFIX:{TAG}:ALGORITHM:ZONE:KEY, where what could be taken for another part is
-// written as %XX. So different keys have different names, each name's slot is that of the tag alone, and people can read it.
-func appendName(b []byte, prefix, tag string, k kind, zone, key string) []byte {
+// written as %XX. Of windows ALGORITHM has their length in µs: those of machines that have another one for a while would begin each other
+// anew. So different keys have different names, each name's slot is that of the tag alone, and people can read it.
+func appendName(b []byte, prefix, tag string, t terms, zone, key string) []byte {
 	b = appendPart(b, prefix)
 	b = append(b, ":{"...)
 	if tag == "" {
@@ -18,7 +20,10 @@ func appendName(b []byte, prefix, tag string, k kind, zone, key string) []byte {
 	}
 	b = appendPart(b, tag)
 	b = append(b, "}:"...)
-	b = append(b, k.String()...)
+	b = append(b, t.kind.String()...)
+	if t.kind == window || t.kind == sliding {
+		b = strconv.AppendUint(append(b, '/'), t.q, 10)
+	}
 	b = append(b, ':')
 	b = appendPart(b, zone)
 	b = append(b, ':')

@@ -18,7 +18,7 @@ func TestName(t *testing.T) {
 		{"t", "z", strings.Repeat("x", 64), "hg:{t}:leaky:z:" + strings.Repeat("x", 64)},
 		{"t", "z", strings.Repeat("x", 65), "hg:{t}:leaky:z:#lTfF_fEgSC99WNJentWD9SwCtOME6oFN"},
 	} {
-		if got := string(appendName(nil, "hg", test.tag, leaky, test.zone, test.key)); got != test.want {
+		if got := string(appendName(nil, "hg", test.tag, terms{kind: leaky, q: 7}, test.zone, test.key)); got != test.want {
 			t.Errorf("%q %q %q: %q, want %q", test.tag, test.zone, test.key, got, test.want)
 		}
 	}
@@ -39,13 +39,13 @@ func TestNames(t *testing.T) {
 	part := rapid.OneOf(rapid.StringOfN(rapid.SampledFrom([]rune("a{}:%# \n")), 0, 4, -1), rapid.StringN(60, 70, -1))
 	rapid.Check(t, func(t *rapid.T) {
 		type key struct {
-			kind           kind
+			terms          terms
 			tag, zone, key string
 		}
 		draw := func(tag string) key {
-			return key{rapid.SampledFrom([]kind{leaky, window, sliding, concurrent}).Draw(t, "kind"), tag, part.Draw(t, "zone"), part.Draw(t, "key")}
+			return key{rapid.SampledFrom([]terms{{kind: leaky}, {kind: window, q: 1}, {kind: window, q: 11}, {kind: sliding, q: 1}, {kind: concurrent}}).Draw(t, "terms"), tag, part.Draw(t, "zone"), part.Draw(t, "key")}
 		}
-		name := func(k key) string { return string(appendName(nil, "a{b}", k.tag, k.kind, k.zone, k.key)) }
+		name := func(k key) string { return string(appendName(nil, "a{b}", k.tag, k.terms, k.zone, k.key)) }
 		a := draw(part.Draw(t, "tag"))
 		b, c := draw(a.tag), draw(part.Draw(t, "other tag"))
 		for _, other := range []key{b, c} {

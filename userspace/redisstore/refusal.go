@@ -32,7 +32,7 @@ func newRefusal(t terms, s state, r limit.Result, at time.Duration) (refusal, bo
 
 // repeat returns what the limit says of n units, and false if it may say something else by now.
 func (r *refusal) repeat(t terms, n uint64, now time.Duration) (limit.Result, bool) {
-	if r.terms != t || now < r.at || now >= r.at+believed {
+	if !r.terms.alike(t) || now < r.at || now >= r.at+believed {
 		return limit.Result{}, false
 	}
 	_, found := t.take(t.after(r.state, uint64((now-r.at)/time.Microsecond)), n)

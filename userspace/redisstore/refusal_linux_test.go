@@ -85,18 +85,22 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// TestLimitChangedAndBack: a refusal is of no more use when another rate has changed what is owed.
+// TestLimitChangedAndBack: a refusal says nothing of another rate, and is of no more use when that has changed what is owed.
 func TestLimitChangedAndBack(t *testing.T) {
-	_, store := newLab(t, server(t), "hg")
+	l, store := newLab(t, server(t), "hg")
 	c := shared.Charge{Zone: "z", Limit: leakyLimit(7, time.Hour, 1), Key: "k", N: 2}
 	take(t, store, c)
 	if c.N = 1; allowedOf(t, store, c) {
 		t.Fatal("3 of 2 units")
 	}
 	other := c
-	other.Limit, other.N = leakyLimit(1, time.Second, 0), 0
-	take(t, store, other) // what is owed is cut to its burst of one
-	if !allowedOf(t, store, c) {
+	other.Limit = leakyLimit(1, time.Second, 0)
+	l.pass(2 * time.Second)
+	if !allowedOf(t, store, other) {
+		t.Error("refused at another rate, by which all has drained")
+	}
+	l.pass(time.Second)
+	if c.N = 2; !allowedOf(t, store, c) {
 		t.Error("refused as if 2 units were owed")
 	}
 }
@@ -209,5 +213,28 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}); n >= 1 || l.calls.Load() != calls {
 		t.Errorf("%v allocations, %d calls", n, l.calls.Load()-calls)
+	}
+}
+
+// TestRefusalOfTwoRules: what one rule refuses, another that allows less of the zone at one instant refuses too without asking, and one that
+// allows more is not kept from asking.
+func TestRefusalOfTwoRules(t *testing.T) {
+	l, store := newLab(t, server(t), "hg")
+	of := func(burst uint64) shared.Charge {
+		return shared.Charge{Zone: "z", Limit: leakyLimit(1, time.Hour, burst), Key: "k", N: 1}
+	}
+	for range 10 {
+		take(t, store, of(9))
+	}
+	for _, test := range []struct {
+		burst   uint64
+		allowed bool
+		calls   int64
+	}{{9, false, 1}, {4, false, 0}, {9, false, 0}, {10, true, 1}, {4, false, 1}, {10, false, 0}, {11, true, 1}} {
+		calls := l.calls.Load()
+		allowed, _ := take(t, store, of(test.burst))
+		if calls = l.calls.Load() - calls; allowed != test.allowed || calls != test.calls {
+			t.Errorf("burst %d: allowed %v by %d calls, want %v by %d", test.burst, allowed, calls, test.allowed, test.calls)
+		}
 	}
 }

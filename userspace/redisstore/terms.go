@@ -28,6 +28,10 @@ type terms struct {
 	p, q, r, prompt uint64
 }
 
+// alike reports whether states of both are counted in the same numbers. Rules that use one zone may allow more or less of them at one
+// instant.
+func (t *terms) alike(o terms) bool { return t.kind == o.kind && t.p == o.p && t.q == o.q }
+
 // termsOf returns an error where Limit.Check does.
 func termsOf(l shared.Limit) (terms, error) {
 	if err := l.Check(); err != nil {

@@ -297,11 +297,13 @@ http:
 // slowStore does not answer, and reads what it was asked later.
 type slowStore struct {
 	shared.Store
-	asked []string
+	asked   []string
+	charges [][]shared.Charge
 }
 
 func (s *slowStore) Take(tag string, charges []shared.Charge) (bool, error) {
 	s.asked = append(s.asked, tag, charges[0].Key)
+	s.charges = append(s.charges, charges)
 	return false, errDown
 }
 
@@ -315,6 +317,9 @@ func TestWhatASlowStoreReads(t *testing.T) {
 	for n := range 50 {
 		if got, want := clientip.Describe(store.asked[2*n+1]), fmt.Sprintf("192.0.2.%d, /path/%d", n+1, n); got != want {
 			t.Fatalf("the key is %q by now, and was %q", got, want)
+		}
+		if got := store.charges[n]; got[0].Key != store.asked[2*n+1] || got[1].Zone != "y" {
+			t.Fatalf("the charges of request %d are %+v by now", n, got)
 		}
 	}
 }

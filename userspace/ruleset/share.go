@@ -57,6 +57,9 @@ func (s *sharing) reset() {
 	if !s.asks() {
 		return
 	}
+	if s.fails { // who has not answered in time may still read them
+		s.charges = make([]shared.Charge, 0, cap(s.charges))
+	}
 	s.store, s.fails = nil, false
 	s.asked, s.charges, s.of, s.calls, s.back = emptied(s.asked), emptied(s.charges), emptied(s.of), emptied(s.calls), emptied(s.back)
 	s.here.reset()

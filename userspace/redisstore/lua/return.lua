@@ -8,7 +8,7 @@ for i = 1, #KEYS do
   --insert state.lua
   local was, before = x, y
   if kind == 'l' then
-    if since <= now and not changed then
+    if since <= now and not changed and not converted then
       x = x - math.max(0, math.min(x, n * p - (now - since) * q))
     end
   elseif at == since then

@@ -3,7 +3,7 @@
 -- (sliding) the start of the period, the units of it and of the one before, and the length. p, q and r are of the limit, see terms.go.
 local at, x, y, z = now, 0, 0, q
 local kept = redis.pcall('GET', KEYS[i])
-local readable, changed = not kept, false
+local readable, changed, converted = not kept, false, false
 if type(kept) == 'string' and #kept == 32 then
   at, x, y, z = fields('<I8I8I8I8', kept)
   readable = at < WHOLE and x < WHOLE and y < WHOLE and z < WHOLE and z > 0 and (kind ~= 'l' or y > 0)
@@ -16,16 +16,24 @@ if at > now then -- the clock was set back: nothing has drained, and all of it d
   at, changed = now, true
 end
 if kind == 'l' then
-  x = x - (now - at) * z
+  local passed, owed = now - at, x
+  x = x - passed * z
   if x <= 0 then
     x = 0
-  elseif y ~= p or z ~= q then -- of another rate: as many units are owed, rounded up, and no more than the burst
-    local rest = x % y
-    x = (x - rest) / y * p
-    if rest > 0 then
-      x = x + math.min(p, math.floor(rest * p / y) + 2)
+  elseif y ~= p or z ~= q then
+    -- Of another rate: as many units are owed, rounded up, and drain at the faster of both. It is not cut to the burst: machines and rules
+    -- whose limits differ would free the key for each other.
+    local function ticks(old)
+      local rest = old % y
+      return (old - rest) / y * p + (rest > 0 and math.min(p, math.floor(rest * p / y) + 2) or 0)
     end
-    x, changed = math.min(x, r), true
+    x, owed, converted = math.min(ticks(x), WHOLE - 1), ticks(owed), true
+    if owed < WHOLE then
+      x = math.max(0, math.min(x, owed - passed * q))
+    end
+    if changed then -- it is written, and is to expire
+      x = math.min(x, r)
+    end
   end
   at, y = now, p
 elseif z ~= q or x + y == 0 then -- nothing is counted, or in times of another length
