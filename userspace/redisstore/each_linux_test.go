@@ -120,7 +120,7 @@ func TestTogetherUnreadable(t *testing.T) {
 	}
 	defer conn.Close()
 	s := New(Options{Conn: conn, Prefix: "hg"})
-	server.Do("SET", string(appendName(nil, "hg", "bad", window, "z", "bad")), "something else")
+	server.Do("SET", string(appendName(nil, "hg", "bad", terms{kind: window, q: uint64(time.Hour.Microseconds())}, "z", "bad")), "something else")
 	limit := shared.Limit{Algorithm: config.Window, Count: 1000, Per: time.Hour}
 	var all sync.WaitGroup
 	for i := range 32 {
