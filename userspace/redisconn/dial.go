@@ -62,7 +62,7 @@ func dial(c config.Redis) (transport, error) {
 // universal returns the options that the modes have in common. Whoever repeats a call of a rate limit charges it twice, so
 // the library is to try nothing again; the breaker does.
 func universal(c config.Redis, secrets *tls.Config) *redis.UniversalOptions {
-	return &redis.UniversalOptions{
+	o := &redis.UniversalOptions{
 		Addrs: c.Addrs, MasterName: c.Master, DB: c.Database,
 		CredentialsProviderContext: func(context.Context) (string, string, error) {
 			secret, err := password(c.PasswordFile)
@@ -75,6 +75,8 @@ func universal(c config.Redis, secrets *tls.Config) *redis.UniversalOptions {
 		PoolSize: connections, PipelinePoolSize: -1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
+	o.Dialer = connect(o)
+	return o
 }
 
 // password returns what is in a file, without the newline at its end; of no file nothing.
