@@ -26,8 +26,8 @@ const (
 	connections = clusterLanes*trips + patientCalls + 8
 )
 
-// dial returns a transport to the servers of a configuration. It connects when it is used.
-func dial(c config.Redis) (transport, error) {
+// dial returns a transport to the servers of a configuration, which notes the addresses that it connects to. It connects when it is used.
+func dial(c config.Redis, known *servers) (transport, error) {
 	if len(c.Addrs) == 0 {
 		return nil, errors.New("addrs is empty; name at least one HOST:PORT")
 	}
@@ -43,6 +43,7 @@ func dial(c config.Redis) (transport, error) {
 		return nil, err
 	}
 	u := universal(c, secrets)
+	u.Dialer = connect(u, known)
 	u.SentinelUsername, u.SentinelPassword = c.SentinelUsername, sentinelPassword
 	switch c.Mode {
 	case config.RedisCluster:
@@ -62,7 +63,7 @@ func dial(c config.Redis) (transport, error) {
 // universal returns the options that the modes have in common. Whoever repeats a call of a rate limit charges it twice, so
 // the library is to try nothing again; the breaker does.
 func universal(c config.Redis, secrets *tls.Config) *redis.UniversalOptions {
-	o := &redis.UniversalOptions{
+	return &redis.UniversalOptions{
 		Addrs: c.Addrs, MasterName: c.Master, DB: c.Database,
 		CredentialsProviderContext: func(context.Context) (string, string, error) {
 			secret, err := password(c.PasswordFile)
@@ -75,8 +76,6 @@ func universal(c config.Redis, secrets *tls.Config) *redis.UniversalOptions {
 		PoolSize: connections, PipelinePoolSize: -1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	o.Dialer = connect(o)
-	return o
 }
 
 // password returns what is in a file, without the newline at its end; of no file nothing.

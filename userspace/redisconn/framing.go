@@ -155,14 +155,15 @@ type boundedSocket struct {
 	syscall.Conn
 }
 
-// connect returns what connects as the library does, to bounded connections.
-func connect(o *redis.UniversalOptions) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// connect returns what connects as the library does, to bounded connections, and notes where to.
+func connect(o *redis.UniversalOptions, known *servers) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	dial := redis.NewDialer(&redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig})
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
+		known.note(conn.RemoteAddr())
 		b := bounded{conn, newFraming()}
 		if socket, is := conn.(syscall.Conn); is {
 			return &boundedSocket{b, socket}, nil

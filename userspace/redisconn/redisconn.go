@@ -53,6 +53,7 @@ type Options struct {
 type Conn struct {
 	timeout   time.Duration
 	transport transport
+	servers   *servers
 	lanes     []*lane
 	watch     watch
 	counts    counts
@@ -74,7 +75,8 @@ type counts struct {
 // Open returns a Conn that connects as it is used: that no server answers is no error. A password or certificate that
 // cannot be read is.
 func Open(o Options) (*Conn, error) {
-	t, err := dial(o.Config)
+	known := &servers{}
+	t, err := dial(o.Config, known)
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
@@ -82,7 +84,9 @@ func Open(o Options) (*Conn, error) {
 	if o.Config.Mode == config.RedisCluster {
 		n = clusterLanes
 	}
-	return open(o, t, n), nil
+	c := open(o, t, n)
+	c.servers = known
+	return c, nil
 }
 
 // open returns a Conn whose calls a transport carries.
