@@ -33,6 +33,16 @@ func (l *local) near(prefix netip.Prefix) bool {
 	return slices.ContainsFunc(l.now().networks, prefix.Overlaps)
 }
 
+// within reports whether an address of this machine is in a prefix.
+func (l *local) within(prefix netip.Prefix) bool {
+	for addr := range l.now().addrs {
+		if prefix.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
 // now returns what is known, and reads it where that is too old.
 func (l *local) now() *located {
 	known := l.known.Load()

@@ -32,6 +32,11 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s is near: %t, want %t", prefix, got, want)
 		}
 	}
+	for prefix, want := range map[string]bool{"192.0.2.8/32": true, "192.0.2.0/24": true, "192.0.2.9/32": false, "2001:db8:6::/64": true, "2001:db8:7::/64": false} {
+		if got := l.within(netip.MustParsePrefix(prefix)); got != want {
+			t.Errorf("an own address is in %s: %t, want %t", prefix, got, want)
+		}
+	}
 	if n := len(known.networks); n != 3 {
 		t.Errorf("%d networks of %v", n, known.networks)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/fleet"
 	"github.com/headgate/headgate/userspace/handdown"
+	"github.com/headgate/headgate/userspace/redisconn"
 )
 
 // membership is what this machine is in the fleet for.
@@ -39,9 +40,10 @@ func (a *Agent) settleFleet(before *sharing, file *config.File) {
 // newMember returns a member that nobody knows yet.
 func (a *Agent) newMember(m membership) (f *fleet.Fleet) {
 	s := &a.state
+	conn := s.sharing.conn
 	o := fleet.Options{
-		Conn: s.sharing.conn, Redis: s.sharing.redis, Config: m.config, Version: a.options.Version,
-		Spare: a.spare, Log: a.log, Publish: a.bus.Publish,
+		Conn: conn, Redis: s.sharing.redis, Config: m.config, Version: a.options.Version,
+		Spare: func(p netip.Prefix) string { return a.spare(p, conn) }, Log: a.log, Publish: a.bus.Publish,
 		Resized: func(int) { a.do(func() { a.resize(f) }) },
 	}
 	if m.kernel {
@@ -64,7 +66,7 @@ func (a *Agent) resize(f *fleet.Fleet) {
 }
 
 // spare returns why a prefix must not be dropped, beside what the kernel's limiter knows; empty for no reason.
-func (a *Agent) spare(p netip.Prefix) string {
+func (a *Agent) spare(p netip.Prefix, redis *redisconn.Conn) string {
 	a.mu.RLock()
 	file := a.state.file
 	a.mu.RUnlock()
@@ -73,6 +75,10 @@ func (a *Agent) spare(p netip.Prefix) string {
 		return "a trusted proxy is in it, whose packets are those of its clients"
 	case file.Redis != nil && slices.ContainsFunc(file.Redis.Addrs, func(addr string) bool { return isIn(p, addr) }):
 		return "a server of redis is in it"
+	case redis.Reaches(p): // which the file has by its name, or a sentinel or node has told
+		return "a server of redis is in it"
+	case a.local.within(p):
+		return "an address of this machine is in it"
 	}
 	return ""
 }
