@@ -118,7 +118,7 @@ func fleetFault(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, fleet.ErrTooMany), errors.Is(err, fleet.ErrFull):
+	case errors.Is(err, fleet.ErrTooMany), errors.Is(err, fleet.ErrFull), errors.Is(err, fleet.ErrWrong):
 		return admin.Refusal{Err: err}
 	default:
 		return fmt.Errorf("%w: %w", admin.ErrAway, err)

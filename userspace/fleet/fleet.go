@@ -42,6 +42,8 @@ type Kernel interface {
 var (
 	// ErrTooMany is of more rules in a minute than one machine may publish.
 	ErrTooMany = errors.New("too many rules in a minute")
+	// ErrWrong is of rules that no fleet can have.
+	ErrWrong = errors.New("a rule that the fleet cannot have")
 	// ErrFull is of more rules than the fleet may have.
 	ErrFull = errors.New("the fleet has as many rules as it may")
 )

@@ -65,7 +65,10 @@ func (f *Fleet) personal(rules []Rule) (changes []change, err error) {
 		}
 		at[c.slot], changes[i] = i, c
 	}
-	return changes, errors.Join(wrong...)
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("%w: %w", ErrWrong, errors.Join(wrong...))
+	}
+	return changes, nil
 }
 
 // change returns what is known of a slot, as a change of it.
