@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/fleet"
 	"github.com/headgate/headgate/userspace/handdown"
+	"github.com/headgate/headgate/userspace/redisconn"
 )
 
 // membership is what this machine is in the fleet for.
@@ -98,10 +99,10 @@ func (p *place) still(change func() error) error {
 // newMember returns a member that nobody knows yet.
 func (a *Agent) newMember(m membership) (f *fleet.Fleet) {
 	s := &a.state
-	at := &place{Kernel: s.kernel, agent: a}
+	at, conn := &place{Kernel: s.kernel, agent: a}, s.sharing.conn
 	o := fleet.Options{
-		Conn: s.sharing.conn, Redis: s.sharing.redis, Config: m.config, Version: a.options.Version,
-		Spare: a.spare, Log: a.log, Publish: a.bus.Publish,
+		Conn: conn, Redis: s.sharing.redis, Config: m.config, Version: a.options.Version,
+		Spare: func(p netip.Prefix) string { return a.spare(p, conn) }, Log: a.log, Publish: a.bus.Publish,
 		Resized: func(int) { a.do(func() { a.resize(f) }) },
 	}
 	if before := a.fleet.Load(); before != nil {
@@ -128,15 +129,17 @@ func (a *Agent) resize(f *fleet.Fleet) {
 }
 
 // spare returns why a prefix must not be dropped, beside what the kernel's limiter knows; empty for no reason.
-func (a *Agent) spare(p netip.Prefix) string {
+func (a *Agent) spare(p netip.Prefix, redis *redisconn.Conn) string {
 	a.mu.RLock()
 	file, s := a.state.file, a.state.sharing
 	a.mu.RUnlock()
 	switch {
 	case slices.ContainsFunc(trusted(file), p.Overlaps):
 		return "a trusted proxy is in it, whose packets are those of its clients"
-	case s != nil && (s.conn.Reaches(p) || slices.ContainsFunc(s.redis.Addrs, func(addr string) bool { return isIn(p, addr) })):
+	case redis.Reaches(p), s != nil && slices.ContainsFunc(s.redis.Addrs, func(addr string) bool { return isIn(p, addr) }):
 		return "a server of redis is in it"
+	case p.IsSingleIP() && a.local.is(p.Addr()): // a network of its own may be blocked, as by hand
+		return "it is an address of this machine"
 	}
 	return ""
 }

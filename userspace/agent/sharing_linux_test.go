@@ -200,7 +200,7 @@ handdown: {after: 1, within: 10s, for: 1h}
 	rule := func(prefix string) admin.FleetRule {
 		return admin.FleetRule{Prefix: netip.MustParsePrefix(prefix), Action: config.Block}
 	}
-	if err := all[1].agent.SetFleet([]admin.FleetRule{rule("192.0.2.0/24"), rule("198.51.100.9/32"), rule("127.0.0.0/8")}); err != nil {
+	if err := all[1].agent.SetFleet([]admin.FleetRule{rule("198.18.5.0/24"), rule("198.51.100.9/32"), rule("127.0.0.0/8")}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "both know it", func() bool { return len(all[0].fleetRules()) > 0 && len(all[1].fleetRules()) == 2 })
@@ -214,8 +214,8 @@ handdown: {after: 1, within: 10s, for: 1h}
 	if err := all[0].agent.SetFleet([]admin.FleetRule{rule("10.0.0.0/7")}); !errors.As(err, new(admin.Refusal)) {
 		t.Errorf("a rule that no fleet may have: %v", err)
 	}
-	had, err := all[0].agent.UnsetFleet([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("10.0.0.0/8")})
-	if err != nil || len(had) != 1 || had[0].String() != "192.0.2.0/24" {
+	had, err := all[0].agent.UnsetFleet([]netip.Prefix{netip.MustParsePrefix("198.18.5.0/24"), netip.MustParsePrefix("10.0.0.0/8")})
+	if err != nil || len(had) != 1 || had[0].String() != "198.18.5.0/24" {
 		t.Errorf("taken back: %v, %v", had, err)
 	}
 	eventually(t, "it is free on both", func() bool { return len(all[1].fleetRules()) == 1 })

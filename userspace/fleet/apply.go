@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"context"
 	"net/netip"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // apply gives the kernel the rules of the fleet, if there is something that it does not know.
-func (a *follower) apply() error {
+func (a *follower) apply(ctx context.Context) error {
 	if !a.known {
 		return nil // what the kernel has from before is better than nothing
 	}
@@ -26,7 +27,7 @@ func (a *follower) apply() error {
 		return nil
 	}
 	winners, next := a.view.winners(now)
-	if err := a.judge(winners, again); err != nil {
+	if err := a.judge(ctx, winners, again); err != nil {
 		return err
 	}
 	err := a.enforce(winners, now, again)
@@ -54,13 +55,16 @@ func (a *follower) lift() error {
 	return nil
 }
 
-// judge decides which rules must not be in force here. What protects a prefix is as it was until it is asked again.
-func (a *follower) judge(winners []*record, again bool) error {
+// judge decides until ctx ends which rules must not be in force here. What protects a prefix is as it was until it is asked again.
+func (a *follower) judge(ctx context.Context, winners []*record, again bool) error {
 	if !a.follows() {
 		return nil
 	}
 	allowed := newAllowed(winners)
 	for _, r := range winners {
+		if err := ctx.Err(); err != nil {
+			return err // of very many rules that takes long
+		}
 		if r.rule.Action == config.Allow {
 			continue
 		}

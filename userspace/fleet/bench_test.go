@@ -24,7 +24,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 	for i := 0; b.Loop(); i++ {
 		add(i%100_000, i+2)
-		if err := a.apply(); err != nil {
+		if err := a.apply(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

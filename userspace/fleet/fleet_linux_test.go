@@ -272,3 +272,18 @@ func TestCase59Cluster(t *testing.T) {
 	a.set(block("192.0.2.1/32", time.Hour))
 	b.kernel.awaitRules(t, "block 192.0.2.1/32")
 }
+
+// TestBoundHere shows that a machine follows no more rules than its fleet may have, whatever somebody writes to Redis.
+func TestBoundHere(t *testing.T) {
+	s := redislab.Start(t)
+	rogue := usual("rogue")
+	rogue.Config.MaxPublished = 100
+	newMachine(t, newRealConn(t, s.Addr), rogue).run().set(blocks(1, 50)...)
+	o := usual("a")
+	o.Config.MaxRules = 5
+	a := newMachine(t, newRealConn(t, s.Addr), o).run()
+	await(t, "as many as may be", func() bool { return a.standing.Load().rules == 2*5 })
+	if a.log.count("rules=40") != 1 || a.log.count("max_rules: 5") != 1 {
+		t.Error("it is not told that 40 were left out")
+	}
+}

@@ -111,7 +111,7 @@ func (f *Fleet) catchUp(ctx context.Context) (next time.Duration, err error) {
 		lookErr = a.look(ctx)
 		a.known = a.known || lookErr == nil
 	}
-	applyErr := a.apply()
+	applyErr := a.apply(ctx)
 	a.tellTrouble(ctx, lookErr, applyErr)
 	return a.next(), errors.Join(lookErr, applyErr)
 }

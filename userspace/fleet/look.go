@@ -107,6 +107,10 @@ func (a *follower) take(p *pass, version, slotText, text string) error {
 		p.bad, p.count = err, p.count+1
 		return nil //nolint:nilerr // one that cannot be read does not hold up the others, see pass.bad
 	}
+	if a.view.places[r.prefix] == nil && len(a.view.places) >= 2*a.o.Config.MaxRules { // rules, and those that were taken back
+		p.bad, p.count = fmt.Errorf("%s: %w, max_rules: %d", r.slot, ErrFull, a.o.Config.MaxRules), p.count+1
+		return nil
+	}
 	p.seen[r.slot] = r.at
 	if !a.view.merge(r) {
 		return nil

@@ -43,7 +43,7 @@ func dial(c config.Redis, met *peers) (transport, error) {
 		return nil, err
 	}
 	u := universal(c, secrets)
-	u.Dialer = met.dialer(secrets)
+	u.Dialer = bounding(met.dialer(secrets))
 	u.SentinelUsername, u.SentinelPassword = c.SentinelUsername, sentinelPassword
 	switch c.Mode {
 	case config.RedisCluster:

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/test/redislab"
 	"github.com/headgate/headgate/userspace/config"
@@ -113,4 +115,30 @@ func carry(client net.Conn, to string) {
 	defer server.Close()
 	go func() { _, _ = io.Copy(struct{ io.Writer }{server}, client); server.Close() }()
 	_, _ = io.Copy(client, server)
+}
+
+// TestReaches shows that a server is known by its address where the configuration has its name.
+func TestReaches(t *testing.T) {
+	s := redislab.Start(t)
+	_, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(Options{Config: config.Redis{Addrs: []string{net.JoinHostPort("localhost", port)}, Prefix: "test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	loopback := netip.MustParsePrefix("127.0.0.0/8")
+	if c.Reaches(loopback) {
+		t.Error("a server is known that nobody has connected to")
+	}
+	call := Call{Script: NewScript("return 'x'"), Keys: []string{"k"}}
+	if got, err := c.DoPatiently(t.Context(), call, time.Minute); got != "x" || err != nil {
+		t.Fatalf("%q, %v", got, err)
+	}
+	s.Kill()
+	if !c.Reaches(loopback) || !c.Reaches(netip.MustParsePrefix("127.0.0.1/32")) || c.Reaches(netip.MustParsePrefix("127.0.0.2/32")) {
+		t.Error("where the server is was not remembered")
+	}
 }

@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
 	"net/netip"
@@ -21,7 +20,7 @@ type peers struct {
 }
 
 // dialer returns what the library is to connect by.
-func (p *peers) dialer(secrets *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func (p *peers) dialer(secrets *tls.Config) dialing {
 	plain := &net.Dialer{Timeout: dialTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		p.note(address, time.Now())
 		return nil

@@ -154,19 +154,21 @@ func allowReason(prefix netip.Prefix, origin rulemap.Origin) string {
 
 // administrator returns who administers the machine from this prefix, or is on its ways to others.
 func (p *Plane) administrator(i *loader.Instance, prefix netip.Prefix) (string, error) {
-	interfaces, err := lockout.AttachedTo(i)
-	if err != nil {
-		return "", err
-	}
 	peers, err := p.peers.get(p.options.Now, func() ([]lockout.Peer, error) {
 		return append(p.options.Guard.All(), lockout.NextHops()...), nil
 	})
 	if err != nil {
 		return "", err
 	}
-	n := slices.IndexFunc(peers, func(peer lockout.Peer) bool {
-		return prefix.Contains(peer.Addr) && peer.MayArriveOn(interfaces)
-	})
+	apart := func(peer lockout.Peer) bool { return !prefix.Contains(peer.Addr) }
+	if peers = slices.DeleteFunc(slices.Clone(peers), apart); len(peers) == 0 {
+		return "", nil // most have none, and a fleet asks about very many: to read the attachments takes long
+	}
+	interfaces, err := lockout.AttachedTo(i)
+	if err != nil {
+		return "", err
+	}
+	n := slices.IndexFunc(peers, func(peer lockout.Peer) bool { return peer.MayArriveOn(interfaces) })
 	if n < 0 {
 		return "", nil
 	}
