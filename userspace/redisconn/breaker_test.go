@@ -192,12 +192,12 @@ func TestNoHerd(t *testing.T) {
 						return
 					default:
 					}
-					b.Do(ask("k"))
+					_, _ = b.Do(ask("k"))
 					time.Sleep(time.Millisecond)
 				}
 			})
 		}
-		b.quiet(t, Up)
+		b.well(t)
 		close(stop)
 		wg.Wait()
 		may, well := firstAllowance, 0
@@ -228,7 +228,7 @@ func TestBackWithoutCalls(t *testing.T) {
 			b.fake.set(fail(answered("OOM command not allowed")))
 			b.until(t, ErrOpen)
 			b.fake.set(after(time.Millisecond))
-			b.quiet(t, Up)
+			b.well(t)
 		}
 		if want := []Health{Down, Probing, Up, Down, Probing, Up}; !slices.Equal(b.states, want) {
 			t.Errorf("%v", b.states)
@@ -302,7 +302,7 @@ func TestLateFlightIsOfThePast(t *testing.T) {
 		})
 		b.until(t, ErrOpen)
 		b.fake.set(after(0))
-		b.quiet(t, Up)
+		b.well(t)
 		time.Sleep(time.Second)
 		if s := b.State(); s.Opened != 1 || s.Error != "" {
 			t.Errorf("%+v", s)
@@ -328,7 +328,7 @@ func TestNobodyAsks(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		b.fake.set(after(time.Millisecond))
-		b.quiet(t, Up)
+		b.well(t)
 
 		b.fake.set(fail(answered("WRONGTYPE of one key"))) // says nothing against the server
 		for range 2 * inARow {
@@ -350,7 +350,7 @@ func TestAnotherReason(t *testing.T) {
 		b.fake.set(fail(answered("NOPERM no permissions to access a key")))
 		time.Sleep(10 * time.Second)
 		b.fake.set(after(time.Millisecond))
-		b.quiet(t, Up)
+		b.well(t)
 		var told []string
 		for _, line := range *b.log.lines {
 			if strings.Contains(line, "left alone") {

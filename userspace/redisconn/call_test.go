@@ -26,7 +26,7 @@ func TestDo(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		b.fake.set(fail(answered("WRONGTYPE of a key")))
-		if _, err = b.Do(ask("a")); err != answered("WRONGTYPE of a key") {
+		if _, err = b.Do(ask("a")); !errors.Is(err, answered("WRONGTYPE of a key")) {
 			t.Errorf("%v instead of what the server says", err)
 		}
 		b.fake.set(after(0))
@@ -114,7 +114,7 @@ func TestLateAnswers(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		b.quiet(t, Up)
+		b.well(t)
 		for i := range 40 {
 			key := "late " + strconv.Itoa(i)
 			if got, err := b.Do(ask(key)); got != key || err != nil {
@@ -185,7 +185,7 @@ func TestDoPatiently(t *testing.T) {
 		if got := b.State().RoundTrip; got != 300*time.Millisecond {
 			t.Errorf("a round trip of %v, where no other call was answered", got)
 		}
-		if _, err := b.Do(ask("a")); err != ErrOpen {
+		if _, err := b.Do(ask("a")); !errors.Is(err, ErrOpen) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -199,13 +199,13 @@ func TestClose(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 300 {
 			wg.Go(func() {
-				if _, err := b.Do(ask("a")); err != ErrClosed {
+				if _, err := b.Do(ask("a")); !errors.Is(err, ErrClosed) {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Go(func() {
-			if _, err := b.DoPatiently(t.Context(), ask("a"), time.Second); err != ErrClosed {
+			if _, err := b.DoPatiently(t.Context(), ask("a"), time.Second); !errors.Is(err, ErrClosed) {
 				t.Error(err)
 			}
 		})
@@ -219,7 +219,7 @@ func TestClose(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("it took %v", took)
 		}
-		if _, err := b.Do(ask("a")); err != ErrClosed {
+		if _, err := b.Do(ask("a")); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 	})

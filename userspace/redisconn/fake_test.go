@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -142,7 +143,7 @@ func start(t *testing.T, lanes int, c config.Redis) *bench {
 	o := Options{Config: c, Log: slog.New(b.log), Changed: func(s State) { b.states = append(b.states, s.Health) }}
 	b.Conn = open(o, b.fake, lanes)
 	t.Cleanup(func() {
-		if err := b.Conn.Close(); err != nil {
+		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -176,7 +177,7 @@ func (b *bench) all(n int) (map[error]int, time.Duration) {
 func (b *bench) until(t *testing.T, want error) int {
 	t.Helper()
 	for n := 1; n < 10_000; n++ {
-		if _, err := b.Do(ask("k")); err == want {
+		if _, err := b.Do(ask("k")); errors.Is(err, want) {
 			synctest.Wait()
 			return n
 		}
@@ -186,15 +187,15 @@ func (b *bench) until(t *testing.T, want error) int {
 	return 0
 }
 
-// quiet waits until the health is so, without calls.
-func (b *bench) quiet(t *testing.T, want Health) {
+// well waits until the servers are, without calls.
+func (b *bench) well(t *testing.T) {
 	t.Helper()
 	for range 100_000 {
-		if b.State().Health == want {
+		if b.State().Health == Up {
 			synctest.Wait() // all is told
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Fatalf("never %s: %+v", want, b.State())
+	t.Fatalf("never well: %+v", b.State())
 }

@@ -65,7 +65,7 @@ func TestLanes(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		b.fake.set(after(time.Millisecond))
-		b.quiet(t, Up)
+		b.well(t)
 		if want := []Health{Partly, Up}; !slices.Equal(b.states, want) {
 			t.Errorf("%v", b.states)
 		}

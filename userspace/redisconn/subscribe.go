@@ -68,10 +68,10 @@ func (c *Conn) listen(ctx context.Context, channel string, f func(Message)) (joi
 	if err != nil {
 		return false
 	}
-	stop := context.AfterFunc(ctx, func() { s.close() })
+	stop := context.AfterFunc(ctx, func() { _ = s.close() })
 	defer func() {
 		if stop() {
-			s.close()
+			_ = s.close() // it is of no more use
 		}
 	}()
 	for asked := false; ; {

@@ -1,6 +1,9 @@
 package redisconn
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // waiter is a call that somebody waits for.
 type waiter struct {
@@ -53,13 +56,13 @@ func (w *waiter) tell() {
 
 // count counts a call that has ended.
 func (n *counts) count(err error) {
-	switch err { //nolint:errorlint // these are what lanes set
-	case nil:
-	case ErrTimeout:
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrTimeout):
 		n.timeouts.Add(1)
-	case ErrOpen:
+	case errors.Is(err, ErrOpen):
 		n.leftAlone.Add(1)
-	case ErrBusy:
+	case errors.Is(err, ErrBusy):
 		n.busy.Add(1)
 	default:
 		n.errors.Add(1)

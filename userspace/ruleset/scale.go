@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/shared/bounds"
 )
 
 // Scale returns h with all rates of its zones times factor, as near as they can be kept: to a thousandth of the unit that a rate is
 // written in, of nginx to a thousandth of a request a second, and with window and sliding whole requests. None becomes
 // less than 1r/h, nor a window's count less than 1; none becomes more than 100000000r/s, nor so low that its
 // burst would last for 50 days if it did not before. Bursts, and numbers of requests at a time, stay. The
-// text of a rate says what is in force: "5r/s (10r/s x 0.5)".
+// text of a rate says what is in force: "5r/s (10r/s x 0.5)". Of zones that machines share a rate is kept less finely where it could
+// not be counted exactly with its burst, and stays as it is where that is not enough.
 //
 // h is not changed, and is to be scaled from each time. A factor that is not above 0, or no number, is taken for 1.
 func Scale(h config.HTTP, factor float64) config.HTTP {
@@ -24,7 +26,7 @@ func Scale(h config.HTTP, factor float64) config.HTTP {
 	h.Zones = slices.Clone(h.Zones)
 	for i := range h.Zones {
 		z := &h.Zones[i]
-		s := scaling{factor, z.Algorithm, largestBurst(h.Rules, i)}
+		s := scaling{factor, z.Algorithm, largestBurst(h.Rules, i), z.Store == config.StoreRedis}
 		z.Quota = s.quota(z.Quota)
 		z.Overrides = slices.Clone(z.Overrides)
 		for j := range z.Overrides {
@@ -39,6 +41,7 @@ type scaling struct {
 	factor    float64
 	algorithm config.Algorithm
 	burst     uint64 // the largest of the zone
+	shared    bool   // by machines
 }
 
 func largestBurst(rules []config.Rule, zone int) (most uint64) {
@@ -69,11 +72,23 @@ func (s scaling) quota(q config.Quota) config.Quota {
 		scaled.Per = perThousand
 		scaled.Count = times(q.Count*perSecond/seconds(q.Per), s.factor, 1, mostPerSecond*perSecond)
 	default:
-		least := min(q.Count*fine, max(s.leastFor(scaled.Per), leastIn(scaled.Per)))
-		scaled.Count = times(q.Count*fine, s.factor, least, mostPerSecond*seconds(scaled.Per))
+		scaled = s.leaky(q, fine)
+		for grain := uint64(fine); s.shared && bounds.Leaky(scaled.Count, scaled.Per, s.burst) != nil; {
+			if grain /= 10; grain == 0 {
+				return q
+			}
+			scaled = s.leaky(q, grain)
+		}
 	}
 	scaled.Text = textOf(scaled, q, s.factor)
 	return scaled
+}
+
+// leaky returns q scaled, as so many times finer than it is written.
+func (s scaling) leaky(q config.Quota, finer uint64) config.Quota {
+	per := q.Per * time.Duration(finer)
+	least := min(q.Count*finer, max(s.leastFor(per), leastIn(per)))
+	return config.Quota{Per: per, Count: times(q.Count*finer, s.factor, least, mostPerSecond*seconds(per))}
 }
 
 // mostPerSecond is the highest rate, of package rate.

@@ -3,12 +3,14 @@ package ruleset_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/ruleset"
+	"github.com/headgate/headgate/userspace/shared/bounds"
 )
 
 const scaleFile = `
@@ -84,4 +86,30 @@ func TestScaleIsValid(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// What machines share can be counted at whatever rate it is scaled to, and is as near to that as then can be.
+func TestScaleOfWhatIsShared(t *testing.T) {
+	for _, c := range []struct {
+		rate  config.Quota
+		burst uint64
+		text  string // in force, by 0.73337
+	}{
+		{config.Quota{Count: 100, Per: time.Hour, Text: "100r/h"}, 20, "73.337r/h (100r/h x 0.7334)"},
+		{config.Quota{Count: 100, Per: time.Hour, Text: "100r/h"}, 5_000, "73.34r/h (100r/h x 0.7334)"},
+		{config.Quota{Count: 1000, Per: time.Hour, Text: "1000r/h"}, 100_000, "733.4r/h (1000r/h x 0.7334)"},
+		{config.Quota{Count: 10, Per: time.Second, Text: "10r/s"}, 1_000_000, "7.334r/s (10r/s x 0.7334)"},
+	} {
+		h := config.HTTP{
+			Zones: []config.Zone{{Name: "z", Algorithm: config.Leaky, Store: config.StoreRedis, Quota: c.rate}},
+			Rules: []config.Rule{{Limits: []config.Use{{Burst: c.burst}}}},
+		}
+		q := ruleset.Scale(h, 0.73337).Zones[0].Quota
+		if err := bounds.Leaky(q.Count, q.Per, c.burst); err != nil {
+			t.Errorf("%s with a burst of %d: %v", c.rate.Text, c.burst, err)
+		}
+		if q.Text != c.text {
+			t.Errorf("%s with a burst of %d: %s, want %s", c.rate.Text, c.burst, q.Text, c.text)
+		}
+	}
 }
