@@ -92,7 +92,7 @@ func (s *server) kill() {
 func (s *server) end() {
 	s.admin.Close()
 	s.kill()
-	os.RemoveAll(s.dir)
+	_ = os.RemoveAll(s.dir)
 }
 
 func (s *server) signal(sig unix.Signal) error { return s.process.Process.Signal(sig) }
