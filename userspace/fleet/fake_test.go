@@ -321,6 +321,12 @@ func (c *fakeConn) State() redisconn.State {
 	return redisconn.State{Health: redisconn.Up, RoundTrip: 3 * time.Millisecond}
 }
 
+// calm lets the time pass that members leave between looks.
+func calm() {
+	time.Sleep(2 * rest)
+	synctest.Wait()
+}
+
 // bubble runs f with a fakeRedis in a bubble whose time goes on only when the test lets it.
 func bubble(t *testing.T, f func(t *testing.T, r *fakeRedis)) {
 	synctest.Test(t, func(t *testing.T) { f(t, newFakeRedis()) })
