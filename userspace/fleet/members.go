@@ -18,6 +18,8 @@ const (
 	beatEvery = 2 * time.Second
 	// goneAfter is how long a member that says nothing is one.
 	goneAfter = 10 * time.Second
+	// mostMembers bounds how many are read and counted: somebody else may have written any number.
+	mostMembers = 1000
 )
 
 // says is what a member tells of itself, as JSON. It has times in it, and no date.
@@ -82,13 +84,14 @@ func (f *Fleet) Members() int {
 
 // beatUntil says that this member is there until ctx ends.
 func (f *Fleet) beatUntil(ctx context.Context) {
-	var trouble trouble
+	var sight, crowd trouble
 	for {
 		err := f.beat(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		f.tellSight(&trouble, err)
+		f.tellSight(&sight, err)
+		f.tellCrowd(&crowd)
 		select {
 		case <-ctx.Done():
 			return
@@ -135,7 +138,7 @@ func (f *Fleet) call(ctx context.Context, mode string) (head, []member, error) {
 		return head{}, nil, err
 	}
 	h, fields, err := f.run(ctx, f.scripts.beat, f.keys.with(f.keys.members), mode, f.id, string(text),
-		strconv.FormatInt(goneAfter.Milliseconds(), 10))
+		strconv.FormatInt(goneAfter.Milliseconds(), 10), strconv.Itoa(mostMembers))
 	if err != nil {
 		return head{}, nil, err
 	}

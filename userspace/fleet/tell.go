@@ -41,6 +41,22 @@ func (f *Fleet) tellSight(t *trouble, err error) {
 	}
 }
 
+// errCrowd is of more members than are counted.
+var errCrowd = fmt.Errorf("there are %d members or more", mostMembers)
+
+// tellCrowd tells whether there are more members than are counted.
+func (f *Fleet) tellCrowd(t *trouble) {
+	f.roll.mu.Lock()
+	seen, err := len(f.roll.members), error(nil)
+	f.roll.mu.Unlock()
+	if seen >= mostMembers {
+		err = errCrowd
+	}
+	if began, _ := t.note(err); began {
+		f.o.Log.Warn("more members of the fleet than are counted; who else may write to Redis?", "counted", seen)
+	}
+}
+
 // tellTrouble tells whether the rules of the fleet are followed.
 func (a *follower) tellTrouble(ctx context.Context, look, apply error) {
 	if ctx.Err() != nil {
