@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -42,18 +43,18 @@ func (f *Fleet) tellSight(t *trouble, err error) {
 }
 
 // errCrowd is of more members than are counted.
-var errCrowd = fmt.Errorf("there are %d members or more", mostMembers)
+var errCrowd = errors.New("more members than are counted")
 
 // tellCrowd tells whether there are more members than are counted.
 func (f *Fleet) tellCrowd(t *trouble) {
 	f.roll.mu.Lock()
-	seen, err := len(f.roll.members), error(nil)
+	found, err := f.roll.found, error(nil)
 	f.roll.mu.Unlock()
-	if seen >= mostMembers {
+	if found > mostMembers {
 		err = errCrowd
 	}
 	if began, _ := t.note(err); began {
-		f.o.Log.Warn("more members of the fleet than are counted; who else may write to Redis?", "counted", seen)
+		f.o.Log.Warn("more members of the fleet than are counted; who else may write to Redis?", "counted", mostMembers, "found", found)
 	}
 }
 
