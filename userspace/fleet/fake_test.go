@@ -101,7 +101,7 @@ func (r *fakeRedis) look(args []string) string {
 
 // beat is beat.lua.
 func (r *fakeRedis) beat(args []string) string {
-	now := r.now()
+	now, found := r.now(), len(r.members)
 	switch args[1] {
 	case "beat":
 		r.members[args[2]] = fakeMember{now, args[3]}
@@ -110,7 +110,7 @@ func (r *fakeRedis) beat(args []string) string {
 	}
 	most := integer(args[4])
 	maps.DeleteFunc(r.members, func(_ string, m fakeMember) bool { return now-m.seen >= most })
-	var out []string
+	out := []string{strconv.Itoa(found)}
 	for id, m := range r.members {
 		out = append(out, id, strconv.FormatInt(m.seen, 10), m.says)
 	}
@@ -319,6 +319,12 @@ func (c *fakeConn) Subscribe(ctx context.Context, _ string, f func(redisconn.Mes
 
 func (c *fakeConn) State() redisconn.State {
 	return redisconn.State{Health: redisconn.Up, RoundTrip: 3 * time.Millisecond}
+}
+
+// calm lets the time pass that members leave between looks.
+func calm() {
+	time.Sleep(2 * rest)
+	synctest.Wait()
 }
 
 // bubble runs f with a fakeRedis in a bubble whose time goes on only when the test lets it.

@@ -97,8 +97,8 @@ type Fleet struct {
 	joined  atomic.Bool // all messages are seen from then on, and what was said before has to be looked up
 	silent  silent
 
-	following sync.Mutex // held while the rules are read and applied
-	follower  follower   // guarded by following
+	following turn     // held while the rules are read and applied
+	follower  follower // guarded by following
 	standing  atomic.Pointer[standing]
 }
 
@@ -111,6 +111,7 @@ func New(o Options) *Fleet {
 	f := &Fleet{
 		o: o, id: rand.Text(), began: time.Now(), scripts: newScripts(), keys: newKeys(o.Redis.Prefix, o.Redis.Name),
 		quota: newWindow(o.Config.MaxPublished), shared: newQueue(o.Config.MaxPublished), wake: make(wake, 1),
+		following: newTurn(),
 	}
 	f.roll.census.n = max(o.Members, 1)
 	f.standing.Store(&standing{})

@@ -13,6 +13,8 @@ const (
 	// leastWait and mostWait are how long it is until what failed is tried again.
 	leastWait = 100 * time.Millisecond
 	mostWait  = 2 * time.Second
+	// rest is left between looks: whoever may write to the channel does not say how often Redis is asked.
+	rest = 20 * time.Millisecond
 	// askEvery is how often it is asked again what protects the prefixes, and the kernel told its rules again: somebody may
 	// have changed either.
 	askEvery = time.Minute
@@ -27,6 +29,27 @@ func (w wake) up() {
 	default:
 	}
 }
+
+// turn is a lock that is waited for no longer than a context lasts. It has something while nobody holds it.
+type turn chan struct{}
+
+func newTurn() turn {
+	t := make(turn, 1)
+	t.giveBack()
+	return t
+}
+
+// take waits until nobody else holds it.
+func (t turn) take(ctx context.Context) error {
+	select {
+	case <-t:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) giveBack() { t <- struct{}{} }
 
 // follower reads the rules and gives them to the kernel.
 type follower struct {
@@ -90,6 +113,15 @@ func (f *Fleet) followUntil(ctx context.Context) {
 			pause = 0
 		}
 		timer.Reset(next)
+		sleep(ctx, rest)
+	}
+}
+
+// sleep returns after a time, or when ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
@@ -103,8 +135,10 @@ func (b *backoff) more() time.Duration {
 
 // catchUp reads what is new and makes it so here. It returns in how long something is to be done anyway.
 func (f *Fleet) catchUp(ctx context.Context) (next time.Duration, err error) {
-	f.following.Lock()
-	defer f.following.Unlock()
+	if err := f.following.take(ctx); err != nil {
+		return 0, err
+	}
+	defer f.following.giveBack()
 	a := &f.follower
 	lookErr := a.begin()
 	if lookErr == nil {

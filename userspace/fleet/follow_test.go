@@ -22,16 +22,15 @@ func TestRulesEnd(t *testing.T) {
 			r.offset = offset
 			a := newMachine(t, r.connect(), usual("a")).run()
 			b := newMachine(t, r.connect(), usual("b")).run()
-			synctest.Wait()
+			calm()
 			a.Share([]Rule{block("192.0.2.1/32", time.Hour)})
 			a.set(allow("192.0.2.1/32", 630*time.Second), block("192.0.2.2/32", 20*time.Minute))
-			synctest.Wait()
 			for _, step := range []struct {
 				after time.Duration
 				want  string
 			}{
-				{0, "allow 192.0.2.1/32, block 192.0.2.2/32"},
-				{630*time.Second - 2*time.Millisecond, "allow 192.0.2.1/32, block 192.0.2.2/32"},
+				{2 * rest, "allow 192.0.2.1/32, block 192.0.2.2/32"},
+				{630*time.Second - 2*time.Millisecond - 2*rest, "allow 192.0.2.1/32, block 192.0.2.2/32"},
 				{4 * time.Millisecond, "block 192.0.2.1/32, block 192.0.2.2/32"},
 				{10 * time.Minute, "block 192.0.2.1/32"},
 				{40 * time.Minute, ""},
@@ -58,10 +57,10 @@ func TestAwayKeepsTheRules(t *testing.T) {
 	bubble(t, func(t *testing.T, r *fakeRedis) {
 		a := newMachine(t, r.connect(), usual("a")).run()
 		b := newMachine(t, r.connect(), usual("b")).run()
-		synctest.Wait()
+		calm()
 		a.set(block("192.0.2.1/32", time.Hour), block("192.0.2.2/32", 0), allow("192.0.2.6/32", 10*time.Minute))
 		a.Share([]Rule{block("192.0.2.6/32", 2*time.Hour)})
-		synctest.Wait()
+		calm()
 		down := errors.New("connection refused")
 		a.conn.(*fakeConn).fail(down)
 		b.conn.(*fakeConn).fail(down)
@@ -83,7 +82,7 @@ func TestAwayKeepsTheRules(t *testing.T) {
 		a.conn.(*fakeConn).fail(nil)
 		b.conn.(*fakeConn).fail(nil)
 		time.Sleep(mostWait + 2*beatEvery)
-		synctest.Wait()
+		calm()
 		if got := b.kernel.inForce(); got != "block 192.0.2.2/32, block 192.0.2.3/32, block 192.0.2.6/32" {
 			t.Errorf("when Redis is back: %s", got)
 		}
@@ -112,12 +111,12 @@ func TestSpared(t *testing.T) {
 			return ""
 		}
 		b.kernel.change(func() { b.kernel.protected = protect })
-		synctest.Wait()
+		calm()
 		a.Share([]Rule{block("192.0.2.1/32", time.Hour)})
 		limit := Rule{Prefix: ssh, Action: config.Limit}
 		limit.Limit.Rate.Count, limit.Limit.Rate.Per, limit.Limit.Burst = 1, time.Second, 1
 		a.set(limit, block("192.0.2.3/32", 0), block("198.51.100.7/32", 0), allow("198.51.100.0/24", 0), allow("192.0.2.4/32", 0))
-		synctest.Wait()
+		calm()
 		allowed := "allow 192.0.2.4/32, allow 198.51.100.0/24, block 192.0.2.3/32"
 		if got := b.kernel.inForce(); got != allowed {
 			t.Errorf("b: %s", got)
@@ -139,12 +138,12 @@ func TestSpared(t *testing.T) {
 
 		b.kernel.change(func() { ssh = netip.MustParsePrefix("192.0.2.3/32") })
 		a.unset("198.51.100.0/24")
-		synctest.Wait()
+		calm()
 		if got := b.kernel.inForce(); got != "allow 192.0.2.4/32, block 192.0.2.3/32, block 198.51.100.7/32" {
 			t.Errorf("without the allow rule: %s", got)
 		}
 		time.Sleep(askEvery)
-		synctest.Wait()
+		calm()
 		if got := b.kernel.inForce(); got != "allow 192.0.2.4/32, block 198.51.100.7/32, limit 192.0.2.2/32" {
 			t.Errorf("after a minute: %s", got)
 		}
@@ -331,19 +330,19 @@ func TestClockGoesBack(t *testing.T) {
 	bubble(t, func(t *testing.T, r *fakeRedis) {
 		a, b := newMachine(t, r.connect(), usual("a")).run(), newMachine(t, r.connect(), usual("b")).run()
 		away := newMachine(t, r.connect(), usual("away")).run()
-		synctest.Wait()
+		calm()
 		away.set(block("192.0.2.1/32", 0), block("192.0.2.2/32", 0), block("192.0.2.3/32", 0))
-		synctest.Wait()
+		calm()
 		away.stop()
 		r.lose()
 		r.mu.Lock()
 		r.offset = -time.Hour
 		r.mu.Unlock()
 		time.Sleep(3 * beatEvery)
-		synctest.Wait()
+		calm()
 		a.unset("192.0.2.1/32")
 		a.set(allow("192.0.2.2/32", 0))
-		synctest.Wait()
+		calm()
 		for _, m := range []*machine{a, b} {
 			if got := m.kernel.inForce(); got != "allow 192.0.2.2/32, block 192.0.2.3/32" {
 				t.Errorf("%s: %s", m.o.Redis.Name, got)
@@ -457,24 +456,26 @@ func TestCoalesce(t *testing.T) {
 		k := &fakeKernel{}
 		o.Kernel = k
 		a, b := newMachine(t, r.connect(), usual("a")).run(), newMachine(t, r.connect(), o).run()
-		synctest.Wait()
+		calm()
 		k.change(func() { k.busy, k.calls = make(chan struct{}), 0 })
 		for i := range 50 {
 			a.set(block(fmt.Sprintf("192.0.2.%d/32", i), 0))
-			synctest.Wait()
+			calm()
 		}
 		close(k.busy)
-		synctest.Wait()
+		calm()
 		if got := strings.Count(k.inForce(), "block"); got != 50 || k.calls != 2 {
 			t.Errorf("%d rules after %d calls", got, k.calls)
 		}
 		looked := b.conn.(*fakeConn).called(b.scripts.look)
-		b.following.Lock() // it is busy
+		if err := b.following.take(t.Context()); err != nil { // it is busy
+			t.Fatal(err)
+		}
 		for range 100 {
 			b.hear(redisconn.Message{Text: "\xff nonsense"})
 		}
-		b.following.Unlock()
-		synctest.Wait()
+		b.following.giveBack()
+		calm()
 		if got := b.conn.(*fakeConn).called(b.scripts.look); k.calls != 2 || got > looked+2 {
 			t.Errorf("nonsense led to %d calls of the kernel and %d looks", k.calls-2, got-looked)
 		}

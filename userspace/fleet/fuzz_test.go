@@ -29,7 +29,7 @@ func FuzzReply(f *testing.F) {
 			t.Errorf("%+v", p)
 		}
 		m := New(usual("a"))
-		if all, err := m.readMembers(says); err == nil {
+		if _, all, err := m.readMembers(says); err == nil {
 			for _, one := range all {
 				one.export(h, time.Now())
 			}

@@ -18,6 +18,8 @@ const (
 	beatEvery = 2 * time.Second
 	// goneAfter is how long a member that says nothing is one.
 	goneAfter = 10 * time.Second
+	// mostMembers bounds how many are read and counted: somebody else may have written any number.
+	mostMembers = 1000
 )
 
 // says is what a member tells of itself, as JSON. It has times in it, and no date.
@@ -36,6 +38,7 @@ type says struct {
 type roll struct {
 	mu      sync.Mutex
 	members []member
+	found   int64 // how many Redis had, of whatever kind
 	head    head
 	seen    time.Time
 	err     error
@@ -82,13 +85,14 @@ func (f *Fleet) Members() int {
 
 // beatUntil says that this member is there until ctx ends.
 func (f *Fleet) beatUntil(ctx context.Context) {
-	var trouble trouble
+	var sight, crowd trouble
 	for {
 		err := f.beat(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		f.tellSight(&trouble, err)
+		f.tellSight(&sight, err)
+		f.tellCrowd(&crowd)
 		select {
 		case <-ctx.Done():
 			return
@@ -99,9 +103,12 @@ func (f *Fleet) beatUntil(ctx context.Context) {
 
 // beat says that this member is there, and learns who else is.
 func (f *Fleet) beat(ctx context.Context) error {
-	h, members, err := f.call(ctx, "beat")
+	h, found, members, err := f.call(ctx, "beat")
 	f.roll.mu.Lock()
 	before := f.roll.census.n
+	if err == nil {
+		f.roll.found = found
+	}
 	changed := f.roll.note(h, members, err) && f.roll.census.count(max(len(members), 1), time.Now())
 	n := f.roll.census.n
 	f.roll.mu.Unlock()
@@ -129,18 +136,18 @@ func (r *roll) note(h head, members []member, err error) bool {
 }
 
 // call runs the script of members.
-func (f *Fleet) call(ctx context.Context, mode string) (head, []member, error) {
+func (f *Fleet) call(ctx context.Context, mode string) (h head, found int64, members []member, err error) {
 	text, err := json.Marshal(f.says())
 	if err != nil {
-		return head{}, nil, err
+		return head{}, 0, nil, err
 	}
 	h, fields, err := f.run(ctx, f.scripts.beat, f.keys.with(f.keys.members), mode, f.id, string(text),
-		strconv.FormatInt(goneAfter.Milliseconds(), 10))
+		strconv.FormatInt(goneAfter.Milliseconds(), 10), strconv.Itoa(mostMembers))
 	if err != nil {
-		return head{}, nil, err
+		return head{}, 0, nil, err
 	}
-	members, err := f.readMembers(fields)
-	return h, members, err
+	found, members, err = f.readMembers(fields)
+	return h, found, members, err
 }
 
 // leave says good-bye, if there is somebody to hear it.
@@ -151,7 +158,7 @@ func (f *Fleet) leave(ctx context.Context) {
 	if !seen {
 		return
 	}
-	if _, _, err := f.call(ctx, "leave"); err != nil {
+	if _, _, _, err := f.call(ctx, "leave"); err != nil {
 		f.o.Log.Info("the fleet was left without good-bye", "error", err)
 	}
 }
@@ -168,19 +175,23 @@ func (f *Fleet) says() says {
 
 // readMembers reads what the script of members says. A member whose words are not those of one is one all the same: it
 // has said them just now.
-func (f *Fleet) readMembers(fields []string) (members []member, err error) {
-	if len(fields)%3 != 0 {
-		return nil, fmt.Errorf("%w: %d fields", errNonsense, len(fields))
+func (f *Fleet) readMembers(fields []string) (found int64, members []member, err error) {
+	if len(fields)%3 != 1 {
+		return 0, nil, fmt.Errorf("%w: %d fields", errNonsense, len(fields))
 	}
+	if found, err = number(fields[0]); err != nil {
+		return 0, nil, err
+	}
+	fields = fields[1:]
 	for len(fields) > 0 {
 		at, err := number(fields[1])
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		members = append(members, member{id: fields[0], says: readSays(fields[2]), beat: f.clock.when(at)})
 		fields = fields[3:]
 	}
-	return members, nil
+	return found, members, nil
 }
 
 // mostSays bounds, in bytes, what a member says.

@@ -45,9 +45,9 @@ func TestFake(t *testing.T) {
 			[]string{"epoch", "epoch", "other"}[random.IntN(3)], strconv.Itoa(random.IntN(30)), strconv.Itoa(1 + random.IntN(5)),
 		}})
 	}
-	both(redisconn.Call{Script: scripts.beat, Keys: keys.with(keys.members), Args: []string{"beat", "id", "words", "10000"}})
-	both(redisconn.Call{Script: scripts.beat, Keys: keys.with(keys.members), Args: []string{"see", "id2", "words", "10000"}})
-	both(redisconn.Call{Script: scripts.beat, Keys: keys.with(keys.members), Args: []string{"leave", "id", "words", "10000"}})
+	both(redisconn.Call{Script: scripts.beat, Keys: keys.with(keys.members), Args: []string{"beat", "id", "words", "10000", "1000"}})
+	both(redisconn.Call{Script: scripts.beat, Keys: keys.with(keys.members), Args: []string{"see", "id2", "words", "10000", "1000"}})
+	both(redisconn.Call{Script: scripts.beat, Keys: keys.with(keys.members), Args: []string{"leave", "id", "words", "10000", "1000"}})
 	if got := s.Do("HGET", keys.rules[0], "version"); got < "1" {
 		t.Errorf("nothing was written: version %s", got)
 	}

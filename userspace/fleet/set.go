@@ -14,7 +14,7 @@ import (
 //
 // What is protected here is published all the same, and not in force here: Status counts it.
 func (f *Fleet) Set(ctx context.Context, rules []Rule) error {
-	changes, err := f.personal(rules)
+	changes, err := f.personal(ctx, rules)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
@@ -41,9 +41,11 @@ func (f *Fleet) Set(ctx context.Context, rules []Rule) error {
 }
 
 // personal returns the rules as changes, one for each prefix.
-func (f *Fleet) personal(rules []Rule) (changes []change, err error) {
-	f.following.Lock()
-	defer f.following.Unlock()
+func (f *Fleet) personal(ctx context.Context, rules []Rule) (changes []change, err error) {
+	if err := f.following.take(ctx); err != nil {
+		return nil, fmt.Errorf("the rules were not published: %w", err)
+	}
+	defer f.following.giveBack()
 	at := map[slot]int{}
 	now := time.Now()
 	var wrong []error
@@ -94,7 +96,10 @@ func (f *Fleet) tooMany(n, fit int, wait time.Duration) error {
 // Unset takes rules back, whoever made them, and returns the prefixes that had one. It is so here when it returns, as with
 // Set. If it fails some may have been taken back.
 func (f *Fleet) Unset(ctx context.Context, prefixes []netip.Prefix) (had []netip.Prefix, err error) {
-	changes := f.withdrawals(prefixes)
+	changes, err := f.withdrawals(ctx, prefixes)
+	if err != nil {
+		return nil, fmt.Errorf("the rules were not taken back: %w", err)
+	}
 	for len(changes) > 0 {
 		n := min(len(changes), page) // even, as page is: both of a prefix
 		got, err := f.publish(ctx, modeUnset, changes[:n])
@@ -115,9 +120,11 @@ func (f *Fleet) Unset(ctx context.Context, prefixes []netip.Prefix) (had []netip
 }
 
 // withdrawals returns the changes that take back the rules of prefixes, two for each.
-func (f *Fleet) withdrawals(prefixes []netip.Prefix) (changes []change) {
-	f.following.Lock()
-	defer f.following.Unlock()
+func (f *Fleet) withdrawals(ctx context.Context, prefixes []netip.Prefix) (changes []change, err error) {
+	if err := f.following.take(ctx); err != nil {
+		return nil, err
+	}
+	defer f.following.giveBack()
 	now, seen := time.Now(), map[netip.Prefix]bool{}
 	for _, p := range prefixes {
 		p = canonical(p)
@@ -131,5 +138,5 @@ func (f *Fleet) withdrawals(prefixes []netip.Prefix) (changes []change) {
 			changes = append(changes, c)
 		}
 	}
-	return changes
+	return changes, nil
 }

@@ -184,7 +184,7 @@ func TestShareOnlyHandDowns(t *testing.T) {
 		rule := block("192.0.2.1/32", time.Hour)
 		rule.Person, rule.By, rule.Reason = true, "somebody", strings.Repeat("ä", 500)+"\xff"
 		a.Share([]Rule{rule, allow("192.0.2.2/32", time.Hour), block("192.0.2.3/32", 0)})
-		synctest.Wait()
+		calm()
 		a.kernel.change(func() {
 			if len(a.kernel.rules) != 1 {
 				t.Fatalf("rules: %v", a.kernel.rules)

@@ -45,7 +45,7 @@ type Member struct {
 
 // Status tells what is known of the fleet. Where Redis does not answer it is what was last seen, and says so.
 func (f *Fleet) Status(ctx context.Context) Status {
-	h, members, err := f.call(ctx, "see")
+	h, _, members, err := f.call(ctx, "see")
 	f.roll.mu.Lock()
 	f.roll.note(h, members, err)
 	f.roll.mu.Unlock()

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -38,6 +39,22 @@ func (f *Fleet) tellSight(t *trouble, err error) {
 		f.o.Log.Warn("the fleet is not seen; rules stay in force until their end", "error", err, "members", f.Members())
 	case ended:
 		f.o.Log.Info("the fleet is seen again")
+	}
+}
+
+// errCrowd is of more members than are counted.
+var errCrowd = errors.New("more members than are counted")
+
+// tellCrowd tells whether there are more members than are counted.
+func (f *Fleet) tellCrowd(t *trouble) {
+	f.roll.mu.Lock()
+	found, err := f.roll.found, error(nil)
+	f.roll.mu.Unlock()
+	if found > mostMembers {
+		err = errCrowd
+	}
+	if began, _ := t.note(err); began {
+		f.o.Log.Warn("more members of the fleet than are counted; who else may write to Redis?", "counted", mostMembers, "found", found)
 	}
 }
 

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"strings"
@@ -88,8 +89,24 @@ func mend(err error) string {
 	case errors.Is(err, errNonsense), errors.Is(err, redis.Nil):
 		return "see whether redis.addrs are Redis servers"
 	}
+	if text := mendTLS(err); text != "" {
+		return text
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-		return "the server ends connections: see its log. In protected mode Redis does so to other machines: set a password there, and redis.password_file"
+		return "the server ends connections: see its log. In protected mode Redis does so to other machines: set a password there, and redis.password_file. If it speaks TLS, add redis.tls"
 	}
 	return "see whether Redis runs and can be reached at redis.addrs"
+}
+
+// mendTLS returns what can be done about a fault of TLS, empty if it is none.
+func mendTLS(err error) string {
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &certificate):
+		return "see whether the certificate is that of the server, and redis.tls.ca and redis.tls.server_name"
+	case errors.As(err, &record):
+		return "the server does not speak TLS at this port: see redis.addrs, or leave out redis.tls"
+	}
+	return ""
 }

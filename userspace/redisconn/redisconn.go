@@ -103,7 +103,7 @@ func open(o Options, t transport, lanes int) *Conn {
 	}
 	c := &Conn{timeout: o.Config.Timeout, transport: t, patient: make(chan struct{}, patientCalls)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.watch = watch{conn: c, log: o.Log, changed: o.Changed, health: Up, since: time.Now()}
+	c.watch = watch{conn: c, log: o.Log, changed: o.Changed, health: Up, since: time.Now(), told: map[string]bool{}}
 	// Each lane has its own part, so that calls that wait for one master cannot use up the room of others'.
 	room := (o.Config.MaxInFlight + lanes - 1) / lanes
 	for i := range lanes {

@@ -105,7 +105,7 @@ type watch struct {
 	mu     sync.Mutex
 	health Health
 	since  time.Time
-	mend   string // what was told last
+	told   map[string]bool // what can be done, as told since the servers were well
 }
 
 func (w *watch) state() State {
@@ -123,7 +123,11 @@ func (w *watch) look() {
 	w.mu.Lock()
 	before, since := w.health, w.since
 	if health != before {
-		w.health, w.since, w.mend = health, now, mend(s.cause)
+		w.health, w.since = health, now
+		if health == Up {
+			w.told = map[string]bool{}
+		}
+		w.told[mend(s.cause)] = true
 	}
 	w.mu.Unlock()
 	if health == before {
@@ -135,13 +139,14 @@ func (w *watch) look() {
 	}
 }
 
-// reason tells why servers are still left alone, if something else is to be done about that than was told.
+// reason tells why servers are still left alone, if something else is to be done about that than was told. Servers of a cluster may
+// have one reason each, and say them in turn for as long as they are away.
 func (w *watch) reason(fault error) {
 	w.mu.Lock()
 	text := mend(fault)
-	told := fault == nil || w.health == Up || w.health == Probing || text == w.mend
+	told := fault == nil || w.health == Up || w.health == Probing || w.told[text]
 	if !told {
-		w.mend = text
+		w.told[text] = true
 	}
 	w.mu.Unlock()
 	if !told {

@@ -53,7 +53,7 @@ func TestCase28And47And48And49EveryKeyExpires(t *testing.T) {
 		if left := l.client.PTTL(context.Background(), l.keys("")[0]).Val(); left < most-kept/2 {
 			t.Errorf("%+v: forgotten in %v already", test.limit, left)
 		}
-		store.renew(context.Background())
+		store.renew(context.Background(), store.leases.due())
 		l.expiries("", most)
 		take(t, store, c, c)
 		l.expiries("", max(most, 2*test.use+time.Minute))

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -37,8 +39,9 @@ type leases struct {
 	process string // in all names, so that they are different from those of other processes
 	last    atomic.Uint64
 
-	mu  sync.Mutex
-	all map[string]*lease
+	mu     sync.Mutex
+	all    map[string]*lease
+	missed []*lease // whose renewal failed since due or overdue
 }
 
 func newLeases() leases {
@@ -98,8 +101,23 @@ func (l *leases) end(charges []shared.Charge) (released []*lease) {
 func (l *leases) due() map[string][]*lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.missed = nil // they are among all
+	return byTag(maps.Values(l.all))
+}
+
+// overdue returns by tag the leases whose renewal failed, once.
+func (l *leases) overdue() map[string][]*lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	missed := l.missed
+	l.missed = nil
+	return byTag(slices.Values(missed))
+}
+
+// byTag returns those that are not being renewed.
+func byTag(those iter.Seq[*lease]) map[string][]*lease {
 	due := map[string][]*lease{}
-	for _, this := range l.all {
+	for this := range those {
 		if !this.renewing {
 			due[this.tag] = append(due[this.tag], this)
 		}
@@ -120,37 +138,45 @@ func (l *leases) renew(those []*lease) (alive []*lease) {
 	return alive
 }
 
-// renewed returns those of the leases that have ended meanwhile.
-func (l *leases) renewed(those []*lease) (ended []*lease) {
+// renewed says that a renewal is through, and how. It returns those of the leases that have ended meanwhile.
+func (l *leases) renewed(those []*lease, err error) (ended []*lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, this := range those {
-		if this.renewing = false; this.ended {
+		switch this.renewing = false; {
+		case this.ended:
 			ended = append(ended, this)
+		case err != nil:
+			l.missed = append(l.missed, this)
 		}
 	}
 	return ended
 }
 
-// Run says every 10 s that what this machine occupies is still occupied, until ctx ends. What nobody says that of for 30 s is free.
+// Run says every 10 s that what this machine occupies is still occupied, until ctx ends; if that fails again a second later. What
+// nobody says that of for 30 s is free.
 func (s *Store) Run(ctx context.Context) {
 	tick := time.NewTicker(renewed)
 	defer tick.Stop()
+	again := time.NewTicker(retried)
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.renew(ctx)
+			s.renew(ctx, s.leases.due())
+		case <-again.C:
+			s.renew(ctx, s.leases.overdue())
 		}
 	}
 }
 
-// renew renews all leases, those of a tag in few round trips, until ctx ends. It waits for no answer but of those abreast.
-func (s *Store) renew(ctx context.Context) {
+// renew renews leases, those of a tag in few round trips, until ctx ends. It waits for no answer but of those abreast.
+func (s *Store) renew(ctx context.Context, due map[string][]*lease) {
 	room := make(chan struct{}, abreast)
-	for _, due := range s.leases.due() {
-		for those := range slices.Chunk(due, atOnce) {
+	for _, all := range due {
+		for those := range slices.Chunk(all, atOnce) {
 			select {
 			case room <- struct{}{}:
 			case <-ctx.Done():
@@ -168,7 +194,7 @@ func (s *Store) renewSome(those []*lease, done func()) {
 		return
 	}
 	s.conn.Start(callOf(s.scripts.renew, those), func(_ string, err error) {
-		if ended := s.leases.renewed(those); len(ended) > 0 {
+		if ended := s.leases.renewed(those, err); len(ended) > 0 {
 			s.release(ended)
 		}
 		if err != nil {

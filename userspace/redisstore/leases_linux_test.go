@@ -36,7 +36,7 @@ func TestPlacesOfADeadMachine(t *testing.T) {
 	_, lives := take(t, alive, places(1))
 	for range 2 {
 		l.pass(renewed)
-		alive.renew(t.Context())
+		alive.renew(t.Context(), alive.leases.due())
 	}
 	l.pass(renewed - time.Microsecond)
 	if n := free(t, alive); n != 0 {
@@ -50,7 +50,7 @@ func TestPlacesOfADeadMachine(t *testing.T) {
 	if n := l.client.ZCard(t.Context(), l.keys("")[0]).Val(); n != 3 {
 		t.Errorf("%d places are kept in Redis, want those of the living", n)
 	}
-	dead.renew(t.Context()) // it was only slow
+	dead.renew(t.Context(), dead.leases.due()) // it was only slow
 	if n := free(t, alive); n != 0 || third[0].Lease == "" {
 		t.Errorf("%d free", n)
 	}
@@ -115,7 +115,7 @@ func TestReleasedWhileRenewed(t *testing.T) {
 		}
 		return nil
 	}
-	store.renew(t.Context())
+	store.renew(t.Context(), store.leases.due())
 	if n := free(t, store); n != 3 {
 		t.Errorf("%d free", n)
 	}
@@ -147,7 +147,7 @@ func TestPlacesTakenAgainExpire(t *testing.T) {
 	l, store := newLab(t, server(t), "hg")
 	take(t, store, places(2))
 	l.client.FlushAll(t.Context())
-	store.renew(t.Context())
+	store.renew(t.Context(), store.leases.due())
 	if n := l.expiries("", kept+time.Second); n != 1 || free(t, store) != 1 {
 		t.Errorf("%d keys, %d free", n, free(t, store))
 	}
@@ -163,7 +163,7 @@ func TestManyAreRenewedTogether(t *testing.T) {
 	}
 	calls := l.calls.Load()
 	l.pass(kept - 1)
-	store.renew(t.Context())
+	store.renew(t.Context(), store.leases.due())
 	if n := l.calls.Load() - calls; n != 3 {
 		t.Errorf("%d calls", n)
 	}
@@ -218,7 +218,7 @@ func TestManyTagsAreRenewedInTurn(t *testing.T) {
 		}
 		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		store.renew(ctx) // has no time for all
+		store.renew(ctx, store.leases.due()) // has no time for all
 		synctest.Wait()
 		if n := conn.ended.Load(); n > tags+11*abreast {
 			t.Errorf("%d renewals after the end", n-tags)
@@ -266,6 +266,59 @@ func TestRun(t *testing.T) {
 		store.Run(ctx)
 		if n := conn.starts.Load(); n != 1 {
 			t.Errorf("%d renewals in 11 s, want 1", n)
+		}
+	})
+}
+
+// flaky is a Conn that fails so many calls.
+type flaky struct {
+	liar
+	fails, starts atomic.Int64
+}
+
+func (c *flaky) Start(_ redisconn.Call, done func(string, error)) {
+	c.starts.Add(1)
+	if c.fails.Add(-1) >= 0 {
+		done("", redisconn.ErrTimeout)
+		return
+	}
+	done("", nil)
+}
+
+// TestRenewedAgain: what could not be renewed is tried again each second, so that few places are lost with the connection for a
+// moment; and not what has ended.
+func TestRenewedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &flaky{liar: liar(said('1', 1, 0, 0, 0, 0))}
+		store := New(Options{Conn: conn})
+		got := []shared.Charge{places(1)}
+		if _, err := store.Take("tag", got); err != nil {
+			t.Fatal(err)
+		}
+		go store.Run(t.Context())
+		starts := func(after time.Duration) int64 {
+			conn.starts.Store(0)
+			time.Sleep(after)
+			synctest.Wait()
+			return conn.starts.Load()
+		}
+		conn.fails.Store(3)
+		if n := starts(renewed - retried/2); n != 0 {
+			t.Errorf("%d renewals before it is time", n)
+		}
+		if n := starts(3 * retried); n != 3 {
+			t.Errorf("%d renewals in 3 s in which all fail", n)
+		}
+		if n := starts(renewed - 3*retried); n != 1 {
+			t.Errorf("%d renewals until the next time, want one that succeeds", n)
+		}
+		conn.fails.Store(1)
+		if n := starts(retried); n != 1 {
+			t.Errorf("%d renewals", n)
+		}
+		store.Release("tag", got)
+		if n := starts(renewed); n != 0 {
+			t.Errorf("%d renewals of what has ended", n)
 		}
 	})
 }

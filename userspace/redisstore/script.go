@@ -16,6 +16,7 @@ var files embed.FS
 const (
 	kept    = 30 * time.Second
 	renewed = 10 * time.Second
+	retried = time.Second // after a renewal that failed
 )
 
 // script is a script with its text, which tests change.

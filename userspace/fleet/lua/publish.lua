@@ -29,7 +29,7 @@ end
 
 -- published returns how many rules the member has published in the last minute, and in which seconds.
 local function published()
-  if not is(quota, 'hash') then
+  if not is(quota, 'hash') or redis.call('HLEN', quota) > 100 then -- nothing that was written here
     redis.call('DEL', quota)
   end
   local sum, seconds, all = 0, {}, redis.call('HGETALL', quota)
