@@ -40,6 +40,7 @@ func TestFleetVerbs(t *testing.T) {
 		called []string
 	}{
 		{"fleet", "MACHINE  VERSION", `"self":"web-1","members":[{"name":"web-1"`, nil},
+		{"fleet rules", "PREFIX           ACTION  LIMIT  ", `"by":"web-2","person":true,"reason":"scans","in_force":false`, nil},
 		{
 			"block 203.0.113.7 --fleet", "blocked 203.0.113.7/32 on all machines\n", `"action":"block","prefixes":["203.0.113.7/32"],"changed":1`,
 			[]string{`fleet block 203.0.113.7/32 none/0 none/0 for 0s ""`},
@@ -75,6 +76,18 @@ func TestFleetVerbs(t *testing.T) {
 		if diff := cmp.Diff(append(tt.called, tt.called...), a.Calls()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.args, diff)
 		}
+	}
+}
+
+// Of what is published and not in force on this machine it is said why.
+func TestFleetSpared(t *testing.T) {
+	c := newFleetConsole(t, &agentfake.Agent{}, "")
+	code := c.run(t, strings.Fields("block 203.0.113.7 192.0.2.7 192.0.2.8 192.0.2.9 192.0.2.10 192.0.2.11 --fleet")...)
+	const begin, reason = "headgate: note: ", " on this machine: an allow rule for 192.0.2.0/24 (config)\n"
+	want := begin + "not in force for 192.0.2.7/32" + reason + begin + "not in force for 192.0.2.8/32" + reason +
+		begin + "not in force for 192.0.2.9/32" + reason + begin + "nor for 2 more; `headgate fleet rules` says why\n"
+	if code != exitDone || c.err.String() != want || c.out.String() != "blocked 6 prefixes on all machines\n" {
+		t.Errorf("exit %d, %q, %q; want %q", code, c.out.String(), c.err.String(), want)
 	}
 }
 

@@ -34,10 +34,12 @@ type Agent interface {
 	Report(r Report) (Outcome, error)
 	// Fleet tells what is known of the machines that share a Redis. ErrOff without a redis section.
 	Fleet() (Fleet, error)
+	// FleetRules returns the rules of the fleet that are known here, by prefix. ErrOff without a redis section.
+	FleetRules() ([]KnownRule, error)
 	// SetFleet publishes rules for the kernels of the fleet, all of them or none. They are in force here when it returns, but
-	// for what must not be dropped here. An error that is a Refusal says how many fit, if they were too many. ErrAway where
+	// for those that it returns: something protects their prefixes here. An error that is a Refusal says how many fit, if they were too many. ErrAway where
 	// Redis does not answer: then they may be published or not. ErrOff without the sections redis and fleet.
-	SetFleet(rules []FleetRule) error
+	SetFleet(rules []FleetRule) ([]SparedPrefix, error)
 	// UnsetFleet takes rules of the fleet back, whoever made them, and returns the prefixes that had one. ErrAway and ErrOff as
 	// of SetFleet.
 	UnsetFleet(prefixes []netip.Prefix) ([]netip.Prefix, error)

@@ -101,18 +101,30 @@ func storeView(c config.Redis, s redisconn.State) admin.FleetStore {
 }
 
 // SetFleet implements admin.Agent.
-func (a *Agent) SetFleet(rules []admin.FleetRule) error {
+func (a *Agent) SetFleet(rules []admin.FleetRule) ([]admin.SparedPrefix, error) {
 	f, err := a.publisher()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all := make([]fleet.Rule, len(rules))
+	all, prefixes := make([]fleet.Rule, len(rules)), make([]netip.Prefix, len(rules))
 	for i, r := range rules {
+		prefixes[i] = r.Prefix
 		all[i] = fleet.Rule{Prefix: r.Prefix, Action: r.Action, Limit: r.Limit, For: r.For, Person: true, Reason: r.Reason}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return fleetFault(f.Set(ctx, all))
+	if err := f.Set(ctx, all); err != nil {
+		return nil, fleetFault(err)
+	}
+	return sparedOf(f.Spared(prefixes)), nil
+}
+
+func sparedOf(reasons map[netip.Prefix]string) (all []admin.SparedPrefix) {
+	for prefix, reason := range reasons {
+		all = append(all, admin.SparedPrefix{Prefix: prefix, Reason: reason})
+	}
+	slices.SortFunc(all, func(a, b admin.SparedPrefix) int { return a.Prefix.Compare(b.Prefix) })
+	return all
 }
 
 // UnsetFleet implements admin.Agent.

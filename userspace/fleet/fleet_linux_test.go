@@ -282,7 +282,7 @@ func TestBoundHere(t *testing.T) {
 	o := usual("a")
 	o.Config.MaxRules = 5
 	a := newMachine(t, newRealConn(t, s.Addr), o).run()
-	await(t, "as many as may be", func() bool { return a.standing.Load().rules == 2*5 })
+	await(t, "as many as may be", func() bool { return len(a.Rules()) == 2*5 })
 	if a.log.count("rules=40") != 1 || a.log.count("max_rules: 5") != 1 {
 		t.Error("it is not told that 40 were left out")
 	}

@@ -56,11 +56,17 @@ func (f *Fleet) Status(ctx context.Context) Status {
 func (f *Fleet) Known() Status {
 	f.roll.mu.Lock()
 	defer f.roll.mu.Unlock()
-	now, standing := time.Now(), f.standing.Load()
+	now := time.Now()
 	s := Status{
 		Here: (&member{id: f.id, says: f.says(), beat: now}).export(f.roll.head, now), Seen: f.roll.seen, Store: f.o.Conn.State(),
-		Rules: standing.rules, Follows: f.follows(), Spared: standing.spared,
+		Follows:   f.follows(),
 		Published: f.counts.published.Load(), Withheld: f.counts.withheld.Load(), Received: f.counts.received.Load(),
+	}
+	for _, k := range f.still(now) {
+		s.Rules++
+		if k.verdict != "" {
+			s.Spared++
+		}
 	}
 	if f.roll.err != nil {
 		s.Error = f.roll.err.Error()

@@ -32,7 +32,11 @@ func fleetViews(t *testing.T) map[string]render.View {
 		Self: "web-1", Members: []admin.FleetMember{{Name: "web-1", Self: true, Version: "v1.2.3", Started: agentfake.Noon(), Store: "probing"}}, Error: "NOAUTH Authentication required.",
 		Store: admin.FleetStore{Mode: "sentinel", Addrs: []string{"10.0.0.1:26379"}, Health: "probing", Error: "NOAUTH Authentication required."}, Limits: []admin.FleetLimit{},
 	}
-	return map[string]render.View{"fleet": render.Fleet{Fleet: fleet(t)}, "fleet_away": render.Fleet{Fleet: away}, "fleet_alone": render.Fleet{Fleet: alone}}
+	rules, err := new(agentfake.Agent).FleetRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]render.View{"fleet_rules": render.FleetRules{Rules: rules, Now: agentfake.Noon()}, "fleet_no_rules": render.FleetRules{}, "fleet": render.Fleet{Fleet: fleet(t)}, "fleet_away": render.Fleet{Fleet: away}, "fleet_alone": render.Fleet{Fleet: alone}}
 }
 
 func TestFleetGolden(t *testing.T) {
