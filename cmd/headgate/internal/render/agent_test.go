@@ -97,6 +97,7 @@ func agentEvents() []event.Event {
 		{Time: noon(), Kind: event.StoreDown, Reason: "redis did not answer in time"},
 		{Time: noon(), Kind: event.StoreUp, Reason: "it answers again after 12s"},
 		{Time: noon(), Kind: event.FleetRule, Source: source, Origin: "fleet", Name: "web-2", Rule: "block", Reason: "20 offences within 10s", For: 90},
+		{Time: noon(), Kind: event.FleetUnset, Source: source, Origin: "fleet", Name: "web-1", Rule: "block"},
 		{Time: noon(), Kind: event.FleetSpared, Source: source, Origin: "fleet", Name: "web-2", Rule: "block", Reason: "trusted proxy"},
 		{Time: noon(), Kind: event.FleetWithheld, Count: 12, Reason: "more than 60 a minute"},
 		{Time: noon(), Kind: event.FleetResized, Members: 1},
