@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,9 +90,14 @@ func TestFleetSpared(t *testing.T) {
 	}
 }
 
+// awayError is of Redis, in its own words.
+type awayError struct{ error }
+
+func (awayError) Is(target error) bool { return target == admin.ErrAway }
+
 // What the agent refuses is a failure with its words, and it is said that nothing was done.
 func TestFleetRefusals(t *testing.T) {
-	away := fmt.Errorf("%w: connection refused", admin.ErrAway)
+	away := awayError{errors.New("it is not known that the rules were published: redis answered: NOAUTH Authentication required.")}
 	many := admin.Refusal{Err: errors.New("too many rules in a minute: 3 fit now, and all in 40s")}
 	for _, tt := range []struct {
 		agent *agentfake.Agent
@@ -102,9 +106,9 @@ func TestFleetRefusals(t *testing.T) {
 	}{
 		{&agentfake.Agent{Off: true}, "fleet", "a fleet is not configured; add a redis section"},
 		{&agentfake.Agent{Off: true}, "block ::1 --fleet", "nothing was published: a fleet is not configured; add a redis section"},
-		{&agentfake.Agent{FleetError: away}, "block ::1 --fleet", "redis does not answer: connection refused"},
-		{&agentfake.Agent{FleetError: away}, "set ::1 --fleet --rate 1kpps", "redis does not answer: connection refused"},
-		{&agentfake.Agent{FleetError: away}, "unset ::1 --fleet", "redis does not answer: connection refused"},
+		{&agentfake.Agent{FleetError: away}, "block ::1 --fleet", away.Error()},
+		{&agentfake.Agent{FleetError: away}, "set ::1 --fleet --rate 1kpps", away.Error()},
+		{&agentfake.Agent{FleetError: away}, "unset ::1 --fleet", away.Error()},
 		{&agentfake.Agent{FleetError: many}, "allow ::1 --fleet", "nothing was published: too many rules in a minute: 3 fit now, and all in 40s"},
 		{
 			&agentfake.Agent{FleetError: admin.Refusal{Err: errors.New("203.0.113.7/32 is protected here: an allow rule for 203.0.113.0/24 (config)")}}, "block 203.0.113.7 --fleet",

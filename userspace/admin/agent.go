@@ -59,7 +59,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrOff is of what the configuration has no section for.
 	ErrOff = errors.New("not configured")
-	// ErrAway is of what Redis has to answer, and does not.
+	// ErrAway is of what Redis has to do, and did not: it does not answer, or with an error.
 	ErrAway = errors.New("redis does not answer")
 )
 

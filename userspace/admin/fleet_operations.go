@@ -24,8 +24,9 @@ func fleetOperations() []operation {
 		}, func(a Agent, _ *http.Request) ([]KnownRule, error) { return a.FleetRules() }),
 		takes(operation{
 			method: http.MethodPut, path: "/v1/fleet/rules", id: "setFleetRules", failures: refused, mostBody: mostFleetBody,
-			summary: "Allow, block or limit prefixes in the kernels of all machines",
-			details: "All of them are published, or none. Their origin is fleet. Where Redis does not answer in time it is not known whether they are published: to set them once more does no harm. On a machine where something protects a prefix its rule is not in force; of this one spared says so.",
+			tooLarge: ", as a list of more than 20000 prefixes may be; a machine publishes fleet.max_published rules a minute: send no more than that at once",
+			summary:  "Allow, block or limit prefixes in the kernels of all machines",
+			details:  "All of them are published, or none. Their origin is fleet. Where Redis does not answer in time it is not known whether they are published: to set them once more does no harm. On a machine where something protects a prefix its rule is not in force; of this one spared says so.",
 		}, setFleetRules),
 		reads(operation{
 			method: http.MethodDelete, path: "/v1/fleet/rules", id: "unsetFleetRules",

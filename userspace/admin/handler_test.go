@@ -155,6 +155,10 @@ func TestRefusals(t *testing.T) {
 		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","policy":"dns"}`}, 400, `unknown field "policy"`},
 		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","reason":"a\nb"}`}, 422, "do not print"},
 		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","reason":"` + strings.Repeat("x", 201) + `"}`}, 422, "longer than 200 bytes"},
+		{
+			request{"PUT", "/v1/fleet/rules", `{"prefixes":["` + strings.Repeat("x", 1<<20) + `"],"action":"block"}`}, 413,
+			"the body is longer than 1048576 bytes, as a list of more than 20000 prefixes may be; a machine publishes fleet.max_published rules a minute",
+		},
 		{request{"DELETE", "/v1/fleet/rules", ""}, 400, `"prefix" is missing`},
 		{request{"DELETE", "/v1/fleet/rules?prefix=::1&prefix=x", ""}, 422, `prefix "x": use an address`},
 		{request{"PUT", "/v1/policies/dns", `{"proto":"udp"}`}, 422, "needs a rate or a bandwidth"},

@@ -149,6 +149,15 @@ func fleetFault(err error) error {
 	case errors.Is(err, fleet.ErrNotHere):
 		return err // it was done, whoever is at fault now
 	default:
-		return fmt.Errorf("%w: %w", admin.ErrAway, err)
+		return away{err}
 	}
 }
+
+// away is an error of Redis in its own words: none in time, or which it was.
+type away struct{ error }
+
+// Is makes it an admin.ErrAway.
+func (away) Is(target error) bool { return target == admin.ErrAway }
+
+// Unwrap returns what was wrong.
+func (a away) Unwrap() error { return a.error }

@@ -198,7 +198,7 @@ func TestQuota(t *testing.T) {
 	}
 	again.Share(blocks(4, 5))
 	await(t, "they are withheld", func() bool { return again.counts.withheld.Load() == 5 })
-	if err := again.Set(t.Context(), blocks(5, 11)); !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "a few at a time") {
+	if err := again.Set(t.Context(), blocks(5, 11)); !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "give at most 10 a minute") {
 		t.Errorf("more than may ever be: %v", err)
 	}
 	if got := s.Do("HGET", "test:{fleet}:rules", "version"); got != "10" {

@@ -81,3 +81,34 @@ func TestRulesAreKnown(t *testing.T) {
 		}
 	})
 }
+
+// redisAnswer is an error that a server answers.
+type redisAnswer string
+
+func (a redisAnswer) Error() string { return string(a) }
+func (redisAnswer) RedisError()     {}
+
+// TestErrorsOfSet shows what is said of rules that are too many, and of what Redis answers.
+func TestErrorsOfSet(t *testing.T) {
+	bubble(t, func(t *testing.T, r *fakeRedis) {
+		o := usual("a")
+		o.Config.MaxPublished = 10
+		a := newMachine(t, r.connect(), o).run()
+		synctest.Wait()
+		a.set(blocks(1, 4)...)
+		const begin = "too many rules in a minute: one machine may publish 10"
+		for n, want := range map[int]string{
+			12: begin + ", and these are 12, of which there is room for 6 now; give at most 10 a minute, or raise fleet.max_published",
+			8:  begin + "; of these 8 there is room for 6 now, and for all in 1m1s; or raise fleet.max_published",
+		} {
+			if err := a.Set(t.Context(), blocks(2, n)); err == nil || err.Error() != want {
+				t.Errorf("%d rules: %v, want %s", n, err, want)
+			}
+		}
+		a.conn.(*fakeConn).fail(redisAnswer("NOAUTH Authentication required."))
+		want := "it is not known that the rules were published: redis answered: NOAUTH Authentication required."
+		if err := a.Set(t.Context(), blocks(3, 1)); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	})
+}
