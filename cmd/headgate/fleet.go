@@ -23,8 +23,9 @@ func newFleetCmd(e *env, g *global) *cobra.Command {
 		Use:   "fleet",
 		Short: "Show the machines that share a Redis, how Redis is, and which limits hold",
 		Long: `fleet shows the machines whose agents share a Redis (the redis section of their files), the one that was
-asked with a star: when each was last seen, how Redis is as it sees it, how many changes of the fleet's
-rules it is behind, and how late the last one came to it. Then how this machine finds Redis, how many rules for the kernel the fleet
+asked with a star: when each was last seen, and how Redis is as it sees it. BEHIND is how many changes of the
+fleet's rules a machine has not got yet, which is 0 but for moments, and DELAY how long the last one that it got
+was under way. Then how this machine finds Redis, how many rules for the kernel the fleet
 has (fleet rules lists them), and for each zone with store: redis what a key may do on all machines together, and on this one
 while Redis is away: with on_store_failure: local that is the limit divided by the number of machines.
 

@@ -173,7 +173,8 @@ type Zone struct {
 	Concurrent uint64   `json:"concurrent,omitempty" doc:"requests at a time; absent for a zone with a rate"`
 	Changed    bool     `json:"changed" doc:"other than configured, until the next reload"`
 	Overrides  int      `json:"overrides" doc:"values of the key with another limit"`
-	Keys       int64    `json:"keys" doc:"that are remembered"`
+	Store      string   `json:"store" enum:"memory,redis" doc:"where the keys are; of redis all machines have them together"`
+	Keys       int64    `json:"keys" doc:"that are remembered by this machine; of a zone in redis those that it counts by itself while Redis is away"`
 	MaxKeys    int      `json:"max_keys" doc:"that can be remembered; 0 for as many as are under way"`
 	// What the zone did since the agent began.
 	Allowed     uint64 `json:"allowed" doc:"requests that passed at once"`
@@ -196,6 +197,7 @@ type KeyState struct {
 	Owes              float64  `json:"owes" doc:"requests that the key is ahead of its rate; of a zone that counts requests at a time, those under way"`
 	RetryAfterSeconds float64  `json:"retry_after_seconds" doc:"until one more would pass; 0 if it would now, or if nobody can know"`
 	ResetSeconds      float64  `json:"reset_seconds" doc:"until the key is as one never seen"`
+	Store             string   `json:"store,omitempty" enum:"redis,local" doc:"of a zone in redis, who says so: local for this machine, which knows of its own part alone while Redis is away"`
 }
 
 // Offender is a source that was refused again and again.

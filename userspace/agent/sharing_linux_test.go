@@ -57,6 +57,18 @@ func TestReloadOfRedis(t *testing.T) {
 	l.wantTally("/", "a", 12, 10, http.StatusTooManyRequests) // in memory, where nothing is known of it
 }
 
+func isSelf(m admin.FleetMember) bool { return m.Self }
+
+// wantPeek checks who knows of a key.
+func (l *lab) wantPeek(store string) {
+	l.t.Helper()
+	zone := l.agent.Zones()[0]
+	states, err := l.agent.Peek(zone.Name, []string{"other"})
+	if err != nil || zone.Store != "redis" || len(states) != 1 || states[0].Store != store {
+		l.t.Errorf("%+v: %+v, %v; want it of %s", zone, states, err, store)
+	}
+}
+
 // What each machine admits by itself goes by how many machines there are.
 func TestLocalPartByMembers(t *testing.T) {
 	t.Parallel()
@@ -70,11 +82,13 @@ func TestLocalPartByMembers(t *testing.T) {
 			return err == nil && len(f.Limits) == 1 && f.Limits[0].Here == "5r/h" && f.Limits[0].Rate == "10r/h"
 		})
 	}
+	all[0].wantPeek("redis")
 	s.Kill()
 	for _, l := range all {
 		l.wantTally("/", "a", 12, 5, http.StatusTooManyRequests)
+		l.wantPeek("local")
 		f, err := l.agent.Fleet()
-		if err != nil || f.Error == "" || f.Limits[0].Here != "5r/h" {
+		if err != nil || f.Error == "" || f.Limits[0].Here != "5r/h" || f.Members[slices.IndexFunc(f.Members, isSelf)].Store != f.Store.Health {
 			t.Errorf("without redis: %v, %+v", err, f)
 		}
 	}

@@ -71,7 +71,10 @@ func (f *Fleet) Known() Status {
 	if f.roll.err != nil {
 		s.Error = f.roll.err.Error()
 	}
-	s.Here.Self = true
+	s.Here.Self, s.Here.Store, s.Here.RoundTrip = true, s.Store.Health, s.Store.RoundTrip // at one moment
+	if s.Here.Store == redisconn.Down {
+		s.Here.RoundTrip = 0 // that was before
+	}
 	for _, m := range f.roll.members {
 		view := m.export(f.roll.head, now)
 		if m.id == f.id {

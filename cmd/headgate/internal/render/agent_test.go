@@ -52,6 +52,7 @@ func agentViews(t *testing.T) map[string]render.View {
 		"zones_unchanged": render.Zones(full.Zones()[:1]),
 		"zones_empty":     render.Zones(nil),
 		"keys":            render.KeyStates(keys),
+		"keys_away":       render.KeyStates{{Zone: "login", Rule: "rule 1", Key: "ip 192.0.2.1", Rate: "5r/m", Limit: 2, Remaining: 1, Owes: 1, ResetSeconds: 12, Store: "local"}},
 		"keys_empty":      render.KeyStates(nil),
 		"offenders":       render.Offenders(offenders),
 		"offenders_empty": render.Offenders(nil),
