@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate/cmd/headgate/internal/render"
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/gateway"
+	"github.com/headgate/headgate/userspace/redisconn"
 	"github.com/headgate/headgate/userspace/ruleset"
 )
 
@@ -69,6 +70,7 @@ func (e *env) check(g *global, f *checkFlags) error {
 			c.Errors = problems([]config.Problem{{File: c.File, Text: err.Error()}})
 		}
 		c.Warnings = append(c.Warnings, missingGroups(c.File, file)...)
+		c.Warnings = append(c.Warnings, redisFiles(c.File, file.Redis)...)
 	}
 	if c.Valid = len(c.Errors) == 0; c.Valid {
 		c.InForce = inForce(file, f.processes)
@@ -84,6 +86,18 @@ func missingGroups(name string, file *config.File) []render.Problem {
 		if err := gateway.CheckGroup(group); err != nil {
 			all = append(all, config.Problem{File: name, Text: err.Error()})
 		}
+	}
+	return problems(all)
+}
+
+// redisFiles returns a warning for each file of the redis section that there is not, or that everybody may read: likewise.
+func redisFiles(name string, r *config.Redis) []render.Problem {
+	if r == nil {
+		return nil
+	}
+	var all []config.Problem
+	for _, err := range redisconn.CheckFiles(*r) {
+		all = append(all, config.Problem{File: name, Path: "redis", Text: err.Error()})
 	}
 	return problems(all)
 }

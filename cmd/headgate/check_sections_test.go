@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -87,6 +88,40 @@ func TestCheckTellsSectionsInJSON(t *testing.T) {
 		}
 		if text, err := json.Marshal(got.InForce.Sections); err != nil || string(text) != want {
 			t.Errorf("%s: %s, %v, want %s", config, text, err, want)
+		}
+	}
+}
+
+// Files of the redis section that are not there are a warning, as the file may be meant for another machine; so is a password
+// that everybody may read. Who is let in is said, and not by which password.
+func TestCheckOfRedis(t *testing.T) {
+	dir := t.TempDir()
+	secret, open := filepath.Join(dir, "secret"), filepath.Join(dir, "open")
+	for file, mode := range map[string]os.FileMode{secret: 0o640, open: 0o644} {
+		if err := os.WriteFile(file, []byte("hunter2\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for section, want := range map[string][]string{
+		`addrs: ["10.0.0.5:6379"]`: {"user             the default one, without a password\n", "tls              none: what is sent may be read"},
+		`addrs: ["10.0.0.5:6379"], username: headgate, password_file: ` + secret: {"user             headgate, with the password in " + secret + "\n"},
+		`addrs: ["10.0.0.5:6379"], password_file: ` + open:                       {"redis: password: everybody on this machine may read " + open + "; chmod o= " + open},
+		`addrs: ["10.0.0.5:6379"], password_file: ` + dir + `/none`:              {"redis: password: open " + dir + "/none: no such file or directory"},
+		`addrs: ["10.0.0.5:6379"], tls: {ca: ` + dir + `/ca}`:                    {"redis: tls: ca: open " + dir + "/ca: no such file or directory", "servers have certificates of " + dir + "/ca\n"},
+		`addrs: ["10.0.0.5:6379"], tls: {ca: ` + secret + `}`:                    {"redis: tls: ca: " + secret + " has no certificate in PEM"},
+		`mode: sentinel, master: m, addrs: ["10.0.0.5:26379"], sentinel_password_file: ` + open: {
+			"of sentinels     the default one, with the password in " + open + "\n", "everybody on this machine may read " + open,
+		},
+	} {
+		out, warnings := outputOf(t, exitDone, "redis: {"+section+"}", "check", "-c", "-")
+		text := out + warnings
+		if fine := strings.HasSuffix(section, "password_file: "+secret); fine && strings.Contains(text, "password: ") {
+			t.Errorf("%s: %s", section, text)
+		}
+		for _, part := range want {
+			if !strings.Contains(text, part) || strings.Contains(text, "hunter2") {
+				t.Errorf("%s: %s; want %q", section, text, part)
+			}
 		}
 	}
 }

@@ -23,9 +23,10 @@ func newFleetCmd(e *env, g *global) *cobra.Command {
 		Use:   "fleet",
 		Short: "Show the machines that share a Redis, how Redis is, and which limits hold",
 		Long: `fleet shows the machines whose agents share a Redis (the redis section of their files), the one that was
-asked with a star: when each was last seen, how Redis is as it sees it, how many changes of the fleet's
-rules it is behind, and how late the last one came to it. Then how this machine finds Redis, how many rules for the kernel the fleet
-has, and for each zone with store: redis what a key may do on all machines together, and on this one
+asked with a star: when each was last seen, and how Redis is as it sees it. BEHIND is how many changes of the
+fleet's rules a machine has not got yet, which is 0 but for moments, and DELAY how long the last one that it got
+was under way. Then how this machine finds Redis, how many rules for the kernel the fleet
+has (fleet rules lists them), and for each zone with store: redis what a key may do on all machines together, and on this one
 while Redis is away: with on_store_failure: local that is the limit divided by the number of machines.
 
 block, allow, set and unset with --fleet change the fleet's rules; rules lists those in force here.
@@ -41,6 +42,33 @@ Where Redis does not answer, what was last seen is shown.`,
 					return err
 				}
 				return e.print(g, render.Fleet{Fleet: fleet})
+			})
+		},
+	}
+	f.register(cmd, e)
+	cmd.AddCommand(newFleetRulesCmd(e, g))
+	return cmd
+}
+
+func newFleetRulesCmd(e *env, g *global) *cobra.Command {
+	f := &agentFlags{}
+	cmd := &cobra.Command{
+		Use:   "rules",
+		Short: "List the fleet's rules, who published them and why, and whether they are in force here",
+		Long: `rules lists the rules for the kernel that the fleet has, by prefix. BY is the machine that published a
+rule: where somebody asked it to by block, allow or set --fleet, or, marked (handdown), where it handed
+down an offender. HERE says whether the rule is in force on the machine that is asked, or why it is not.
+Where Redis does not answer, the rules that are known here are listed.`,
+		Example: `  headgate fleet rules
+  headgate fleet rules -o json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.ask(g, func(c *admin.Client) error {
+				rules, err := c.FleetRules(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return e.print(g, render.FleetRules{Rules: rules, Now: e.now()})
 			})
 		},
 	}
@@ -75,9 +103,20 @@ func (f *fleetFlags) check(cmd *cobra.Command) error {
 // set publishes rules, after it was asked whether they would cut off a peer.
 func (f *fleetFlags) set(cmd *cobra.Command, e *env, g *global, force bool, s admin.FleetSetting, rules []rulemap.Rule) error {
 	return f.change(e, g, force, lockout.Setting(rules), func(c *admin.Client) error {
-		_, err := c.SetFleet(cmd.Context(), s)
+		done, err := c.SetFleet(cmd.Context(), s)
+		e.noticeSpared(done.Spared)
 		return notDone("published", err)
 	})
+}
+
+// noticeSpared tells of rules that are published and not in force on this machine.
+func (e *env) noticeSpared(spared []admin.SparedPrefix) {
+	for _, s := range spared[:min(len(spared), shown)] {
+		e.notice("note: not in force for %s on this machine: %s", s.Prefix, s.Reason)
+	}
+	if more := len(spared) - shown; more > 0 {
+		e.notice("note: nor for %d more; `headgate fleet rules` says why", more)
+	}
 }
 
 // unset takes rules back, and returns the prefixes that had one.

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +39,7 @@ func TestFleetVerbs(t *testing.T) {
 		called []string
 	}{
 		{"fleet", "MACHINE  VERSION", `"self":"web-1","members":[{"name":"web-1"`, nil},
+		{"fleet rules", "PREFIX           ACTION  LIMIT  ", `"by":"web-2","person":true,"reason":"scans","in_force":false`, nil},
 		{
 			"block 203.0.113.7 --fleet", "blocked 203.0.113.7/32 on all machines\n", `"action":"block","prefixes":["203.0.113.7/32"],"changed":1`,
 			[]string{`fleet block 203.0.113.7/32 none/0 none/0 for 0s ""`},
@@ -78,9 +78,26 @@ func TestFleetVerbs(t *testing.T) {
 	}
 }
 
+// Of what is published and not in force on this machine it is said why.
+func TestFleetSpared(t *testing.T) {
+	c := newFleetConsole(t, &agentfake.Agent{}, "")
+	code := c.run(t, strings.Fields("block 203.0.113.7 192.0.2.7 192.0.2.8 192.0.2.9 192.0.2.10 192.0.2.11 --fleet")...)
+	const begin, reason = "headgate: note: ", " on this machine: an allow rule for 192.0.2.0/24 (config)\n"
+	want := begin + "not in force for 192.0.2.7/32" + reason + begin + "not in force for 192.0.2.8/32" + reason +
+		begin + "not in force for 192.0.2.9/32" + reason + begin + "nor for 2 more; `headgate fleet rules` says why\n"
+	if code != exitDone || c.err.String() != want || c.out.String() != "blocked 6 prefixes on all machines\n" {
+		t.Errorf("exit %d, %q, %q; want %q", code, c.out.String(), c.err.String(), want)
+	}
+}
+
+// awayError is of Redis, in its own words.
+type awayError struct{ error }
+
+func (awayError) Is(target error) bool { return target == admin.ErrAway }
+
 // What the agent refuses is a failure with its words, and it is said that nothing was done.
 func TestFleetRefusals(t *testing.T) {
-	away := fmt.Errorf("%w: connection refused", admin.ErrAway)
+	away := awayError{errors.New("it is not known that the rules were published: redis answered: NOAUTH Authentication required.")}
 	many := admin.Refusal{Err: errors.New("too many rules in a minute: 3 fit now, and all in 40s")}
 	for _, tt := range []struct {
 		agent *agentfake.Agent
@@ -89,9 +106,9 @@ func TestFleetRefusals(t *testing.T) {
 	}{
 		{&agentfake.Agent{Off: true}, "fleet", "a fleet is not configured; add a redis section"},
 		{&agentfake.Agent{Off: true}, "block ::1 --fleet", "nothing was published: a fleet is not configured; add a redis section"},
-		{&agentfake.Agent{FleetError: away}, "block ::1 --fleet", "redis does not answer: connection refused"},
-		{&agentfake.Agent{FleetError: away}, "set ::1 --fleet --rate 1kpps", "redis does not answer: connection refused"},
-		{&agentfake.Agent{FleetError: away}, "unset ::1 --fleet", "redis does not answer: connection refused"},
+		{&agentfake.Agent{FleetError: away}, "block ::1 --fleet", away.Error()},
+		{&agentfake.Agent{FleetError: away}, "set ::1 --fleet --rate 1kpps", away.Error()},
+		{&agentfake.Agent{FleetError: away}, "unset ::1 --fleet", away.Error()},
 		{&agentfake.Agent{FleetError: many}, "allow ::1 --fleet", "nothing was published: too many rules in a minute: 3 fit now, and all in 40s"},
 		{
 			&agentfake.Agent{FleetError: admin.Refusal{Err: errors.New("203.0.113.7/32 is protected here: an allow rule for 203.0.113.0/24 (config)")}}, "block 203.0.113.7 --fleet",

@@ -9,11 +9,15 @@ import (
 	"github.com/headgate/headgate/userspace/config"
 )
 
-// redisInForce returns what is said of the servers where machines share limits. Who is let in by which password is not shown.
+// redisInForce returns what is said of the servers where machines share limits. Of passwords it names the files.
 func redisInForce(r *config.Redis) render.SectionInForce {
 	s := render.SectionInForce{Name: "redis"}
 	s.Add("servers", serverWords(r))
-	s.Add("known by", tlsWords(r.TLS))
+	s.Add("user", userWords(r.Username, r.PasswordFile))
+	if r.Mode == config.RedisSentinel {
+		s.Add("of sentinels", userWords(r.SentinelUsername, r.SentinelPasswordFile))
+	}
+	s.Add("tls", tlsWords(r.TLS))
 	s.Add("a request waits", fmt.Sprintf("%s at most; %d of them at a time", render.Duration(r.Timeout), r.MaxInFlight))
 	s.Add("keys", "begin with "+r.Prefix)
 	s.Add("this machine", cmp.Or(r.Name, "is called as its host is"))
@@ -32,15 +36,26 @@ func serverWords(r *config.Redis) string {
 	}
 }
 
-func tlsWords(t *config.RedisTLS) string {
-	switch {
-	case t == nil:
-		return "nothing: no TLS"
-	case t.CA == "":
-		return "certificates of the system's authorities"
-	default:
-		return "certificates of " + t.CA
+func userWords(name, file string) string {
+	user := cmp.Or(name, "the default one")
+	if file == "" {
+		return user + ", without a password"
 	}
+	return user + ", with the password in " + file
+}
+
+func tlsWords(t *config.RedisTLS) string {
+	if t == nil {
+		return "none: what is sent may be read on its way, and who answers at the address is believed"
+	}
+	text := "servers have certificates of the system's authorities"
+	if t.CA != "" {
+		text = "servers have certificates of " + t.CA
+	}
+	if t.Certificate != "" {
+		text += "; this machine shows " + t.Certificate
+	}
+	return text
 }
 
 // fleetInForce returns what is said of the rules of the kernel that machines share.

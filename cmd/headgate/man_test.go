@@ -34,7 +34,7 @@ func TestManPagesNameEachOther(t *testing.T) {
 		"headgate-explain": `headgate(8) headgate\-check(8) headgate\-replay(8) headgate.yaml(5)`,
 		"headgate-replay":  `headgate(8) headgate\-check(8) headgate\-explain(8) headgate.yaml(5)`,
 		"headgate-run":     `headgate(8) headgate\-agent(8) headgate\-reload(8) headgate\-drain(8) headgate.yaml(5)`,
-		"headgate-fleet":   `headgate(8) headgate\-block(8) headgate\-allow(8) headgate\-set(8) headgate\-unset(8)`,
+		"headgate-fleet":   `headgate(8) headgate-fleet-rules(8) headgate\-block(8) headgate\-allow(8) headgate\-set(8) headgate\-unset(8)`,
 		"headgate-drain":   `headgate(8) headgate\-run(8) headgate\-agent(8) headgate\-reload(8) headgate.yaml(5)`,
 	} {
 		want := seeAlso + `\fB` + strings.ReplaceAll(others, " ", `\fP, \fB`) + "\\fP\n"

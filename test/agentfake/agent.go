@@ -92,9 +92,9 @@ func (a *Agent) Zones() []admin.Zone {
 	return []admin.Zone{
 		{
 			Name: "perip", Key: []string{"ip"}, Algorithm: "leaky", Rate: "10r/s", Overrides: 2, Keys: 4711,
-			MaxKeys: 100000, Allowed: 1000, Delayed: 20, Refused: 300, EvictedLive: 1,
+			MaxKeys: 100000, Store: "memory", Allowed: 1000, Delayed: 20, Refused: 300, EvictedLive: 1,
 		},
-		{Name: "slots", Key: []string{"ip", "path"}, Algorithm: "concurrent", Concurrent: 4, Changed: true, Keys: 2, Allowed: 9, WouldRefuse: 5},
+		{Name: "slots", Key: []string{"ip", "path"}, Algorithm: "concurrent", Concurrent: 4, Changed: true, Store: "redis", Keys: 2, Allowed: 9, WouldRefuse: 5},
 	}
 }
 

@@ -34,19 +34,37 @@ func (a *Agent) Fleet() (admin.Fleet, error) {
 	}, nil
 }
 
+// FleetRules implements admin.Agent: one of each kind.
+func (a *Agent) FleetRules() ([]admin.KnownRule, error) {
+	if a.Off {
+		return nil, a.noFleet()
+	}
+	end := Noon().Add(90 * time.Second)
+	return []admin.KnownRule{
+		{Prefix: netip.MustParsePrefix("192.0.2.7/32"), Action: "block", By: "web-2", Person: true, Reason: "scans", Spared: "an allow rule for 192.0.2.0/24 (config)"},
+		{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Action: "limit", Rate: "100pps", Burst: 100, Bandwidth: "10Mbit/s", BandwidthBurst: 1_000_000, By: "web-1", Person: true, InForce: true},
+		{Prefix: netip.MustParsePrefix("203.0.113.7/32"), Action: "block", Expires: &end, By: "web-3", InForce: true},
+		{Prefix: netip.MustParsePrefix("2001:db8::/32"), Action: "allow", InForce: true},
+	}, nil
+}
+
 func (a *Agent) noFleet() error {
 	return fmt.Errorf("a fleet is %w; add a redis section", admin.ErrOff)
 }
 
 // SetFleet implements admin.Agent.
-func (a *Agent) SetFleet(rules []admin.FleetRule) error {
+// What is in 192.0.2.0/24 is spared.
+func (a *Agent) SetFleet(rules []admin.FleetRule) (spared []admin.SparedPrefix, err error) {
 	if a.Off {
-		return a.noFleet()
+		return nil, a.noFleet()
 	}
 	for _, r := range rules {
 		a.called("fleet %s %s %s/%d %s/%d for %s %q", r.Action, r.Prefix, r.Limit.Rate, r.Limit.Burst, r.Limit.Bandwidth, r.Limit.BandwidthBurst, r.For, r.Reason)
+		if netip.MustParsePrefix("192.0.2.0/24").Overlaps(r.Prefix) {
+			spared = append(spared, admin.SparedPrefix{Prefix: r.Prefix, Reason: "an allow rule for 192.0.2.0/24 (config)"})
+		}
 	}
-	return a.FleetError
+	return spared, a.FleetError
 }
 
 // UnsetFleet implements admin.Agent. The fleet has rules for the first prefix that is named only.

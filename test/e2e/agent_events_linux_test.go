@@ -26,7 +26,7 @@ adaptive: {latency: {percentile: 50, target: 10ms}, interval: 500ms, scale: http
 
 // ofFleet are the kinds that an agent without Redis never tells of.
 var ofFleet = []event.Kind{
-	event.StoreDown, event.StoreUp, event.FleetRule, event.FleetSpared, event.FleetWithheld, event.FleetResized,
+	event.StoreDown, event.StoreUp, event.FleetRule, event.FleetUnset, event.FleetSpared, event.FleetWithheld, event.FleetResized,
 }
 
 // What can be listened to has an event of each kind, and the guide shows one of each as it is here.

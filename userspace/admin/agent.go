@@ -34,10 +34,12 @@ type Agent interface {
 	Report(r Report) (Outcome, error)
 	// Fleet tells what is known of the machines that share a Redis. ErrOff without a redis section.
 	Fleet() (Fleet, error)
+	// FleetRules returns the rules of the fleet that are known here, by prefix. ErrOff without a redis section.
+	FleetRules() ([]KnownRule, error)
 	// SetFleet publishes rules for the kernels of the fleet, all of them or none. They are in force here when it returns, but
-	// for what must not be dropped here. An error that is a Refusal says how many fit, if they were too many. ErrAway where
+	// for those that it returns: something protects their prefixes here. An error that is a Refusal says how many fit, if they were too many. ErrAway where
 	// Redis does not answer: then they may be published or not. ErrOff without the sections redis and fleet.
-	SetFleet(rules []FleetRule) error
+	SetFleet(rules []FleetRule) ([]SparedPrefix, error)
 	// UnsetFleet takes rules of the fleet back, whoever made them, and returns the prefixes that had one. ErrAway and ErrOff as
 	// of SetFleet.
 	UnsetFleet(prefixes []netip.Prefix) ([]netip.Prefix, error)
@@ -57,7 +59,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrOff is of what the configuration has no section for.
 	ErrOff = errors.New("not configured")
-	// ErrAway is of what Redis has to answer, and does not.
+	// ErrAway is of what Redis has to do, and did not: it does not answer, or with an error.
 	ErrAway = errors.New("redis does not answer")
 )
 
@@ -171,7 +173,8 @@ type Zone struct {
 	Concurrent uint64   `json:"concurrent,omitempty" doc:"requests at a time; absent for a zone with a rate"`
 	Changed    bool     `json:"changed" doc:"other than configured, until the next reload"`
 	Overrides  int      `json:"overrides" doc:"values of the key with another limit"`
-	Keys       int64    `json:"keys" doc:"that are remembered"`
+	Store      string   `json:"store" enum:"memory,redis" doc:"where the keys are; of redis all machines have them together"`
+	Keys       int64    `json:"keys" doc:"that are remembered by this machine; of a zone in redis those that it counts by itself while Redis is away"`
 	MaxKeys    int      `json:"max_keys" doc:"that can be remembered; 0 for as many as are under way"`
 	// What the zone did since the agent began.
 	Allowed     uint64 `json:"allowed" doc:"requests that passed at once"`
@@ -194,6 +197,7 @@ type KeyState struct {
 	Owes              float64  `json:"owes" doc:"requests that the key is ahead of its rate; of a zone that counts requests at a time, those under way"`
 	RetryAfterSeconds float64  `json:"retry_after_seconds" doc:"until one more would pass; 0 if it would now, or if nobody can know"`
 	ResetSeconds      float64  `json:"reset_seconds" doc:"until the key is as one never seen"`
+	Store             string   `json:"store,omitempty" enum:"redis,local" doc:"of a zone in redis, who says so: local for this machine, which knows of its own part alone while Redis is away"`
 }
 
 // Offender is a source that was refused again and again.

@@ -91,6 +91,11 @@ func (c *Client) Fleet(ctx context.Context) (Fleet, error) {
 	return call[Fleet](ctx, c, http.MethodGet, "/v1/fleet", nil, nil)
 }
 
+// FleetRules returns the rules of a fleet as the agent has them.
+func (c *Client) FleetRules(ctx context.Context) ([]KnownRule, error) {
+	return call[[]KnownRule](ctx, c, http.MethodGet, "/v1/fleet/rules", nil, nil)
+}
+
 // SetFleet publishes rules for the kernels of a fleet, all of them or none.
 func (c *Client) SetFleet(ctx context.Context, s FleetSetting) (Done, error) {
 	return call[Done](ctx, c, http.MethodPut, "/v1/fleet/rules", nil, s)

@@ -96,6 +96,8 @@ func TestClient(t *testing.T) {
 	checkCall(t, "unset", admin.Done{Action: "unset", Prefixes: []netip.Prefix{address}, Changed: 1})(c.Unset(ctx, []netip.Prefix{address}))
 	fleet, _ := a.Fleet()
 	checkCall(t, "fleet", fleet)(c.Fleet(ctx))
+	known, _ := a.FleetRules()
+	checkCall(t, "fleet rules", known)(c.FleetRules(ctx))
 	checkCall(t, "set fleet", admin.Done{Action: "limit", Prefixes: []netip.Prefix{address}, Changed: 1})(
 		c.SetFleet(ctx, admin.FleetSetting{Prefixes: []string{"203.0.113.7"}, Action: "limit", Bandwidth: "100Mbit/s", For: "1m", Reason: "scans"}))
 	checkCall(t, "unset fleet", admin.Done{Action: "unset", Prefixes: []netip.Prefix{address}, Changed: 1})(c.UnsetFleet(ctx, []netip.Prefix{address}))

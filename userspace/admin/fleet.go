@@ -17,6 +17,28 @@ type FleetRule struct {
 	Reason string             // in words; may be empty
 }
 
+// KnownRule is a rule of a fleet as the machine has it that is asked.
+type KnownRule struct {
+	Prefix         netip.Prefix `json:"prefix"`
+	Action         string       `json:"action" enum:"allow,block,limit"`
+	Rate           string       `json:"rate,omitempty"`
+	Burst          uint64       `json:"burst,omitempty" doc:"packets"`
+	Bandwidth      string       `json:"bandwidth,omitempty"`
+	BandwidthBurst uint64       `json:"bandwidth_burst,omitempty" doc:"bytes"`
+	Expires        *time.Time   `json:"expires" doc:"null for never"`
+	By             string       `json:"by,omitempty" doc:"the machine that published it; absent where only the kernel knows of it, from before the agent began"`
+	Person         bool         `json:"person" doc:"somebody set it, and not a hand-down"`
+	Reason         string       `json:"reason,omitempty" doc:"why, in words"`
+	InForce        bool         `json:"in_force" doc:"on the machine that is asked"`
+	Spared         string       `json:"spared,omitempty" doc:"why it is not in force there"`
+}
+
+// SparedPrefix is a prefix that a rule of a fleet is not in force for on the machine that published it.
+type SparedPrefix struct {
+	Prefix netip.Prefix `json:"prefix"`
+	Reason string       `json:"reason" doc:"what protects it"`
+}
+
 // Fleet is what is known of the machines that share a Redis.
 type Fleet struct {
 	Self    string        `json:"self" doc:"the name of this machine"`

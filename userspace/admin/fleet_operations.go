@@ -17,10 +17,16 @@ func fleetOperations() []operation {
 			summary: "The machines that share a Redis, how Redis is, and which limits hold",
 			details: "Where Redis does not answer it is what was last seen.",
 		}, func(a Agent, _ *http.Request) (Fleet, error) { return a.Fleet() }),
+		reads(operation{
+			method: http.MethodGet, path: "/v1/fleet/rules", id: "listFleetRules", failures: kernelFailures(),
+			summary: "The rules of the fleet, who published them and why, and whether they are in force on this machine",
+			details: "Where Redis does not answer they are those that are known here.",
+		}, func(a Agent, _ *http.Request) ([]KnownRule, error) { return a.FleetRules() }),
 		takes(operation{
 			method: http.MethodPut, path: "/v1/fleet/rules", id: "setFleetRules", failures: refused, mostBody: mostFleetBody,
-			summary: "Allow, block or limit prefixes in the kernels of all machines",
-			details: "All of them are published, or none. Their origin is fleet. Where Redis does not answer in time it is not known whether they are published: to set them once more does no harm. On a machine where something protects a prefix its rule is not in force.",
+			tooLarge: ", as a list of more than 20000 prefixes may be; a machine publishes fleet.max_published rules a minute: send no more than that at once",
+			summary:  "Allow, block or limit prefixes in the kernels of all machines",
+			details:  "All of them are published, or none. Their origin is fleet. Where Redis does not answer in time it is not known whether they are published: to set them once more does no harm. On a machine where something protects a prefix its rule is not in force; of this one spared says so.",
 		}, setFleetRules),
 		reads(operation{
 			method: http.MethodDelete, path: "/v1/fleet/rules", id: "unsetFleetRules",
@@ -38,7 +44,8 @@ func setFleetRules(a Agent, _ *http.Request, s FleetSetting) (Done, error) {
 	for n, r := range rules {
 		prefixes[n] = r.Prefix
 	}
-	return Done{Action: s.Action, Prefixes: prefixes, Changed: len(rules)}, a.SetFleet(rules)
+	spared, err := a.SetFleet(rules)
+	return Done{Action: s.Action, Prefixes: prefixes, Changed: len(rules), Spared: spared}, err
 }
 
 func unsetFleetRules(a Agent, r *http.Request) (Done, error) {

@@ -37,7 +37,9 @@ func good() []request {
 		{"PUT", "/v1/rules", `{"prefix":"203.0.113.0/24","action":"limit","rate":"100pps","for":"10m"}`},
 		{"DELETE", "/v1/rules?prefix=203.0.113.7&prefix=2001:db8::/32", ""},
 		{"GET", "/v1/fleet", ""},
+		{"GET", "/v1/fleet/rules", ""},
 		{"PUT", "/v1/fleet/rules", `{"prefixes":["203.0.113.7","2001:db8::/32"],"action":"block","for":"10m","reason":"scans"}`},
+		{"PUT", "/v1/fleet/rules", `{"prefixes":["192.0.2.1"],"action":"block"}`},
 		{"DELETE", "/v1/fleet/rules?prefix=203.0.113.7&prefix=2001:db8::/32", ""},
 		{"GET", "/v1/policies", ""},
 		{"PUT", "/v1/policies/dns", `{"proto":"udp","ports":"53","rate":"50pps","burst":100}`},
@@ -153,6 +155,10 @@ func TestRefusals(t *testing.T) {
 		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","policy":"dns"}`}, 400, `unknown field "policy"`},
 		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","reason":"a\nb"}`}, 422, "do not print"},
 		{request{"PUT", "/v1/fleet/rules", `{"prefixes":["::1"],"action":"block","reason":"` + strings.Repeat("x", 201) + `"}`}, 422, "longer than 200 bytes"},
+		{
+			request{"PUT", "/v1/fleet/rules", `{"prefixes":["` + strings.Repeat("x", 1<<20) + `"],"action":"block"}`}, 413,
+			"the body is longer than 1048576 bytes, as a list of more than 20000 prefixes may be; a machine publishes fleet.max_published rules a minute",
+		},
 		{request{"DELETE", "/v1/fleet/rules", ""}, 400, `"prefix" is missing`},
 		{request{"DELETE", "/v1/fleet/rules?prefix=::1&prefix=x", ""}, 422, `prefix "x": use an address`},
 		{request{"PUT", "/v1/policies/dns", `{"proto":"udp"}`}, 422, "needs a rate or a bandwidth"},
@@ -229,7 +235,7 @@ func TestRedisIsAway(t *testing.T) {
 	away := fmt.Errorf("%w (connection refused); nothing was published", admin.ErrAway)
 	h := admin.NewHandler(&agentfake.Agent{FleetError: away}, admin.Options{})
 	for _, r := range good() {
-		if path, _, _ := strings.Cut(r.target, "?"); path == "/v1/fleet/rules" {
+		if path, _, _ := strings.Cut(r.target, "?"); path == "/v1/fleet/rules" && r.method != "GET" {
 			w := asks(h, r.method, r.target, r.body)
 			checkProblem(t, r.method+" "+r.target, w.Code, w.Header(), w.Body.Bytes(), http.StatusServiceUnavailable, away.Error())
 		}

@@ -14,6 +14,7 @@ type Done struct {
 	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
 	Policy   string         `json:"policy,omitempty"`
 	Changed  int            `json:"changed" doc:"how many things are other than before"`
+	Spared   []SparedPrefix `json:"spared,omitempty" doc:"of rules of a fleet: those that are published and not in force on this machine"`
 }
 
 // Failures of operations on the kernel's limiter.

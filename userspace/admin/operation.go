@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -20,6 +21,7 @@ type operation struct {
 	in           reflect.Type // of the body; nil for none
 	out          reflect.Type // of the answer; nil if serve writes it
 	mostBody     int64        // bytes of the body, if not maxBody
+	tooLarge     string       // what else is said of a body that is larger
 	media        string       // of the answer, if not application/json
 	told         bool         // the agent logs by itself why it refuses
 	serve        func(h *handler, w http.ResponseWriter, r *http.Request) (any, error)
@@ -57,6 +59,9 @@ func takes[In, Out any](o operation, do func(Agent, *http.Request, In) (Out, err
 	o.failures = append(o.failures, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	o.serve = func(h *handler, _ http.ResponseWriter, r *http.Request) (any, error) {
 		in, err := decode[In](r)
+		if p := (*Problem)(nil); errors.As(err, &p) && p.Status == http.StatusRequestEntityTooLarge {
+			p.Detail += o.tooLarge
+		}
 		if err != nil {
 			return nil, err
 		}

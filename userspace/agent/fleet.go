@@ -101,18 +101,30 @@ func storeView(c config.Redis, s redisconn.State) admin.FleetStore {
 }
 
 // SetFleet implements admin.Agent.
-func (a *Agent) SetFleet(rules []admin.FleetRule) error {
+func (a *Agent) SetFleet(rules []admin.FleetRule) ([]admin.SparedPrefix, error) {
 	f, err := a.publisher()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all := make([]fleet.Rule, len(rules))
+	all, prefixes := make([]fleet.Rule, len(rules)), make([]netip.Prefix, len(rules))
 	for i, r := range rules {
+		prefixes[i] = r.Prefix
 		all[i] = fleet.Rule{Prefix: r.Prefix, Action: r.Action, Limit: r.Limit, For: r.For, Person: true, Reason: r.Reason}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return fleetFault(f.Set(ctx, all))
+	if err := f.Set(ctx, all); err != nil {
+		return nil, fleetFault(err)
+	}
+	return sparedOf(f.Spared(prefixes)), nil
+}
+
+func sparedOf(reasons map[netip.Prefix]string) (all []admin.SparedPrefix) {
+	for prefix, reason := range reasons {
+		all = append(all, admin.SparedPrefix{Prefix: prefix, Reason: reason})
+	}
+	slices.SortFunc(all, func(a, b admin.SparedPrefix) int { return a.Prefix.Compare(b.Prefix) })
+	return all
 }
 
 // UnsetFleet implements admin.Agent.
@@ -137,6 +149,15 @@ func fleetFault(err error) error {
 	case errors.Is(err, fleet.ErrNotHere):
 		return err // it was done, whoever is at fault now
 	default:
-		return fmt.Errorf("%w: %w", admin.ErrAway, err)
+		return away{err}
 	}
 }
+
+// away is an error of Redis in its own words: none in time, or which it was.
+type away struct{ error }
+
+// Is makes it an admin.ErrAway.
+func (away) Is(target error) bool { return target == admin.ErrAway }
+
+// Unwrap returns what was wrong.
+func (a away) Unwrap() error { return a.error }

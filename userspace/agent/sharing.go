@@ -36,7 +36,7 @@ func (a *Agent) prepareSharing(c *change) (err error) {
 }
 
 func (a *Agent) newSharing(redis config.Redis) (*sharing, error) {
-	conn, err := redisconn.Open(redisconn.Options{Config: redis, Log: a.log, Changed: a.tellStore})
+	conn, err := redisconn.Open(redisconn.Options{Config: redis, Log: a.log, Changed: a.storeTeller()})
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +56,41 @@ func (s *sharing) close() {
 	_ = s.conn.Close() // of connections that are not used any more
 }
 
-// tellStore tells who listens how Redis is. The log has it already.
-func (a *Agent) tellStore(s redisconn.State) {
-	e := event.Event{Time: time.Now(), Kind: event.StoreDown, Name: string(s.Health), Reason: s.Error}
-	if s.Health == redisconn.Up {
-		e.Kind = event.StoreUp
+// storeTeller returns what tells who listens how a Redis is. The log has it already. That it answers again and requests come
+// back by and by is not told: it is on its way up, or about to be down as before.
+func (a *Agent) storeTeller() func(redisconn.State) {
+	told := redisconn.Up
+	var since time.Time
+	return func(s redisconn.State) {
+		if s.Health == redisconn.Probing || s.Health == told {
+			return
+		}
+		if told == redisconn.Up {
+			since = s.Since
+		}
+		told = s.Health
+		a.bus.Publish(storeEvent(s, since))
 	}
-	a.bus.Publish(e)
+}
+
+// storeEvent tells how a Redis is that was not well since then.
+func storeEvent(s redisconn.State, since time.Time) event.Event {
+	e := event.Event{Time: time.Now(), Kind: event.StoreDown, Reason: s.Error}
+	switch s.Health {
+	case redisconn.Up:
+		e.Kind, e.Reason = event.StoreUp, "it answers again after "+roughly(s.Since.Sub(since)).String()
+	case redisconn.Partly:
+		e.Reason = "part of the cluster: " + s.Error
+	}
+	return e
+}
+
+// roughly rounds a time to what people want to read of it.
+func roughly(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
 }
 
 // machines returns what the rules of requests need of a sharing, which may be nil.

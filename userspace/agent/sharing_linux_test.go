@@ -57,6 +57,18 @@ func TestReloadOfRedis(t *testing.T) {
 	l.wantTally("/", "a", 12, 10, http.StatusTooManyRequests) // in memory, where nothing is known of it
 }
 
+func isSelf(m admin.FleetMember) bool { return m.Self }
+
+// wantPeek checks who knows of a key.
+func (l *lab) wantPeek(store string) {
+	l.t.Helper()
+	zone := l.agent.Zones()[0]
+	states, err := l.agent.Peek(zone.Name, []string{"other"})
+	if err != nil || zone.Store != "redis" || len(states) != 1 || states[0].Store != store {
+		l.t.Errorf("%+v: %+v, %v; want it of %s", zone, states, err, store)
+	}
+}
+
 // What each machine admits by itself goes by how many machines there are.
 func TestLocalPartByMembers(t *testing.T) {
 	t.Parallel()
@@ -70,11 +82,13 @@ func TestLocalPartByMembers(t *testing.T) {
 			return err == nil && len(f.Limits) == 1 && f.Limits[0].Here == "5r/h" && f.Limits[0].Rate == "10r/h"
 		})
 	}
+	all[0].wantPeek("redis")
 	s.Kill()
 	for _, l := range all {
 		l.wantTally("/", "a", 12, 5, http.StatusTooManyRequests)
+		l.wantPeek("local")
 		f, err := l.agent.Fleet()
-		if err != nil || f.Error == "" || f.Limits[0].Here != "5r/h" {
+		if err != nil || f.Error == "" || f.Limits[0].Here != "5r/h" || f.Members[slices.IndexFunc(f.Members, isSelf)].Store != f.Store.Health {
 			t.Errorf("without redis: %v, %+v", err, f)
 		}
 	}
@@ -200,9 +214,15 @@ handdown: {after: 1, within: 10s, for: 1h}
 	rule := func(prefix string) admin.FleetRule {
 		return admin.FleetRule{Prefix: netip.MustParsePrefix(prefix), Action: config.Block}
 	}
-	if err := all[1].agent.SetFleet([]admin.FleetRule{rule("198.18.5.0/24"), rule("198.51.100.9/32"), rule("127.0.0.0/8")}); err != nil {
+	spared, err := all[1].agent.SetFleet([]admin.FleetRule{rule("198.18.5.0/24"), rule("198.51.100.9/32"), rule("127.0.0.0/8")})
+	if err != nil {
 		t.Fatal(err)
 	}
+	if len(spared) != 2 || spared[0].Prefix != rule("127.0.0.0/8").Prefix || spared[1].Reason != "a trusted proxy is in it, whose packets are those of its clients" {
+		t.Errorf("spared: %+v", spared)
+	}
+	wantKnown(t, all[1], "127.0.0.0/8 block by web-2: a server of redis is in it", "198.18.5.0/24 block by web-2: in force",
+		"198.51.100.9/32 block by web-2: a trusted proxy is in it, whose packets are those of its clients", "203.0.113.7/32 block by web-1: in force")
 	eventually(t, "both know it", func() bool { return len(all[0].fleetRules()) > 0 && len(all[1].fleetRules()) == 2 })
 	for _, l := range all {
 		for _, addr := range []string{"198.51.100.9", "127.0.0.1"} {
@@ -211,7 +231,7 @@ handdown: {after: 1, within: 10s, for: 1h}
 			}
 		}
 	}
-	if err := all[0].agent.SetFleet([]admin.FleetRule{rule("10.0.0.0/7")}); !errors.As(err, new(admin.Refusal)) {
+	if _, err := all[0].agent.SetFleet([]admin.FleetRule{rule("10.0.0.0/7")}); !errors.As(err, new(admin.Refusal)) {
 		t.Errorf("a rule that no fleet may have: %v", err)
 	}
 	had, err := all[0].agent.UnsetFleet([]netip.Prefix{netip.MustParsePrefix("198.18.5.0/24"), netip.MustParsePrefix("10.0.0.0/8")})
@@ -228,6 +248,26 @@ handdown: {after: 1, within: 10s, for: 1h}
 	})
 }
 
+// wantKnown checks which rules of the fleet an agent lists, and whether they are in force there.
+func wantKnown(t *testing.T, l *lab, want ...string) {
+	t.Helper()
+	rules, err := l.agent.FleetRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rules {
+		here := r.Spared
+		if r.InForce {
+			here = "in force"
+		}
+		got = append(got, fmt.Sprintf("%s %s by %s: %s", r.Prefix, r.Action, r.By, here))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rules %q, want %q", got, want)
+	}
+}
+
 // Rules of a fleet are in force as long as the file follows one: nobody would end them after that.
 func TestLeavingTheFleet(t *testing.T) {
 	t.Parallel()
@@ -237,7 +277,7 @@ func TestLeavingTheFleet(t *testing.T) {
 	redis := member + "fleet: {}\n"
 	l := newLab(t, alone+redis)
 	l.start()
-	if err := l.agent.SetFleet([]admin.FleetRule{{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Action: config.Block}}); err != nil {
+	if _, err := l.agent.SetFleet([]admin.FleetRule{{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Action: config.Block}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
@@ -249,7 +289,8 @@ func TestLeavingTheFleet(t *testing.T) {
 	}
 	prefixes := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	_, unsetErr := l.agent.UnsetFleet(prefixes)
-	for _, err := range []error{l.agent.SetFleet([]admin.FleetRule{{Prefix: prefixes[0], Action: config.Block}}), unsetErr} {
+	_, setErr := l.agent.SetFleet([]admin.FleetRule{{Prefix: prefixes[0], Action: config.Block}})
+	for _, err := range []error{setErr, unsetErr} {
 		if !errors.Is(err, admin.ErrOff) || !strings.Contains(err.Error(), "add fleet: {}") {
 			t.Errorf("without a fleet section: %v", err)
 		}
@@ -265,7 +306,7 @@ func TestRedisByNameIsSpared(t *testing.T) {
 	rules := []admin.FleetRule{
 		{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Action: config.Block}, {Prefix: netip.MustParsePrefix("192.0.2.0/24"), Action: config.Block},
 	}
-	if err := l.agent.SetFleet(rules); err != nil {
+	if _, err := l.agent.SetFleet(rules); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.fleetRules(); len(got) != 1 || got[0].Prefix != rules[1].Prefix {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -28,7 +29,7 @@ func (a *Agent) Zones() []admin.Zone {
 func zoneView(z config.Zone) admin.Zone {
 	view := admin.Zone{
 		Name: z.Name, Key: []string{}, Algorithm: string(z.Algorithm), Rate: z.Quota.Text, Concurrent: z.Slots,
-		Overrides: len(z.Overrides), MaxKeys: z.MaxKeys,
+		Overrides: len(z.Overrides), MaxKeys: z.MaxKeys, Store: cmp.Or(z.Store, config.StoreMemory),
 	}
 	for _, p := range z.Key {
 		view.Key = append(view.Key, p.String())
@@ -135,8 +136,20 @@ func (a *Agent) keyStates(zone string, states []ruleset.KeyState, err error) ([]
 		all[i] = admin.KeyState{
 			Zone: s.Zone, Rule: s.Rule, Key: s.Key, Parts: s.Parts, Rate: s.Quota,
 			Limit: s.Result.Limit, Remaining: s.Result.Remaining, Owes: float64(s.Owed) / 1000,
-			RetryAfterSeconds: max(0, s.Result.RetryAfter.Seconds()), ResetSeconds: s.ResetAfter.Seconds(),
+			RetryAfterSeconds: max(0, s.Result.RetryAfter.Seconds()), ResetSeconds: s.ResetAfter.Seconds(), Store: answeredBy(s.Store),
 		}
 	}
 	return all, nil
+}
+
+// answeredBy names who knows a key that machines share; empty for one that they do not.
+func answeredBy(w ruleset.Way) string {
+	switch w {
+	case ruleset.Redis:
+		return config.StoreRedis
+	case ruleset.Local:
+		return string(config.FailLocal)
+	default:
+		return ""
+	}
 }

@@ -28,6 +28,7 @@ const (
 	StoreDown     Kind = "storedown" // requests do not ask Redis any more, see Reason
 	StoreUp       Kind = "storeup"   // they do again
 	FleetRule     Kind = "fleetrule" // a rule of the fleet came into force here
+	FleetUnset    Kind = "withdrawn" // one that was in force was taken back by somebody
 	FleetSpared   Kind = "excepted"  // or it did not, as something protects its prefix here, see Reason
 	FleetWithheld Kind = "withheld"  // rules were not published, as they were too many
 	FleetResized  Kind = "resized"   // the fleet has another number of members
@@ -37,7 +38,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		Refused, Dropped, HandedDown, Spared, Adapted, Reloaded, Attached, Detached, Upstream, Draining,
-		StoreDown, StoreUp, FleetRule, FleetSpared, FleetWithheld, FleetResized,
+		StoreDown, StoreUp, FleetRule, FleetUnset, FleetSpared, FleetWithheld, FleetResized,
 	}
 }
 
@@ -62,7 +63,7 @@ type Event struct {
 	Factor float64 `json:"factor,omitempty"`
 	// Members is how many machines the fleet has now, of FleetResized.
 	Members int `json:"members,omitempty"`
-	// Name of an interface, of a server, or of the member of the fleet that published a rule.
+	// Name of an interface, of a server, or of the member of the fleet that published a rule, or took it back.
 	Name string `json:"name,omitempty"`
 	// Packet is the one of Dropped that was told of; nil where it is not known.
 	Packet *Packet `json:"packet,omitempty"`

@@ -32,6 +32,7 @@ func (a *follower) apply(ctx context.Context) error {
 	}
 	err := a.enforce(winners, now, again)
 	a.tellSpared(winners)
+	a.show(winners)
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (a *follower) apply(ctx context.Context) error {
 		a.askAt = now.Add(askEvery)
 	}
 	a.dirty, a.hiddenAt = false, next
-	a.stand(winners)
+	a.stand()
 	return nil
 }
 
@@ -122,14 +123,9 @@ func (all allowed) reason(p netip.Prefix) string {
 }
 
 // stand tells the others, and Status, how far this is, and how late the changes came that are in force now.
-func (a *follower) stand(winners []*record) {
+func (a *follower) stand() {
 	s := *a.standing.Load()
-	s.epoch, s.version, s.rules, s.spared = a.epoch, a.version, len(winners), 0
-	for _, r := range winners {
-		if r.verdict != "" {
-			s.spared++
-		}
-	}
+	s.epoch, s.version = a.epoch, a.version
 	if a.newest > 0 {
 		s.delay = max(time.Since(a.clock.when(a.newest)), 0)
 		a.newest = 0

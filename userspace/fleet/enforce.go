@@ -63,6 +63,7 @@ func (a *follower) note(rules []*record) {
 	for _, r := range rules {
 		r.inForce = true
 	}
+	a.tellUnset(a.inForce)
 	a.inForce, a.told = rules, true
 }
 

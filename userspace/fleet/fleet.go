@@ -100,6 +100,7 @@ type Fleet struct {
 	following turn     // held while the rules are read and applied
 	follower  follower // guarded by following
 	standing  atomic.Pointer[standing]
+	shown     atomic.Pointer[[]known]
 }
 
 // counts are of rules since New.
@@ -115,6 +116,7 @@ func New(o Options) *Fleet {
 	}
 	f.roll.census.n = max(o.Members, 1)
 	f.standing.Store(&standing{})
+	f.shown.Store(&[]known{})
 	f.follower = follower{Fleet: f, view: newView(o.Redis.Name), whole: true}
 	return f
 }

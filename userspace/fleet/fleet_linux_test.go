@@ -198,7 +198,7 @@ func TestQuota(t *testing.T) {
 	}
 	again.Share(blocks(4, 5))
 	await(t, "they are withheld", func() bool { return again.counts.withheld.Load() == 5 })
-	if err := again.Set(t.Context(), blocks(5, 11)); !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "a few at a time") {
+	if err := again.Set(t.Context(), blocks(5, 11)); !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "give at most 10 a minute") {
 		t.Errorf("more than may ever be: %v", err)
 	}
 	if got := s.Do("HGET", "test:{fleet}:rules", "version"); got != "10" {
@@ -282,7 +282,7 @@ func TestBoundHere(t *testing.T) {
 	o := usual("a")
 	o.Config.MaxRules = 5
 	a := newMachine(t, newRealConn(t, s.Addr), o).run()
-	await(t, "as many as may be", func() bool { return a.standing.Load().rules == 2*5 })
+	await(t, "as many as may be", func() bool { return len(a.Rules()) == 2*5 })
 	if a.log.count("rules=40") != 1 || a.log.count("max_rules: 5") != 1 {
 		t.Error("it is not told that 40 were left out")
 	}

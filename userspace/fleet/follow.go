@@ -76,10 +76,9 @@ type follower struct {
 
 // standing is how far the follower is.
 type standing struct {
-	epoch         string
-	version       uint64
-	rules, spared int
-	delay         time.Duration
+	epoch   string
+	version uint64
+	delay   time.Duration
 }
 
 // hear is called for what is said on the channel. It is not believed: it only makes the follower look.

@@ -35,7 +35,10 @@ func readSlot(text string) (slot, error) {
 	if s.String() != text || canonical(prefix) != prefix {
 		return slot{}, fmt.Errorf("%.60q is not a prefix as the fleet writes it", text)
 	}
-	return s, tooWide(prefix)
+	if err := tooWide(prefix); err != nil {
+		return s, fmt.Errorf("%s: %w", prefix, err)
+	}
+	return s, nil
 }
 
 // canonical returns a prefix masked, and as one of IPv4 if it is a mapped one; it is not valid if that has no sense.
@@ -55,7 +58,7 @@ func tooWide(p netip.Prefix) error {
 		least = widest4
 	}
 	if p.Bits() < least {
-		return fmt.Errorf("%s is too much of the internet for a fleet; use prefixes of /%d or longer", p, least)
+		return fmt.Errorf("it is too much of the internet for a fleet; use prefixes of /%d or longer", least)
 	}
 	return nil
 }

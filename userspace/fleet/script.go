@@ -74,6 +74,9 @@ func (f *Fleet) run(ctx context.Context, s *redisconn.Script, keys []string, arg
 	call := redisconn.Call{Script: s, Keys: keys, Args: append([]string{rand.Text()}, args...)}
 	sent := time.Now()
 	reply, err := f.o.Conn.DoPatiently(ctx, call, patience)
+	if redisconn.Answered(err) {
+		return head{}, nil, fmt.Errorf("redis answered: %w", err)
+	}
 	if err != nil {
 		return head{}, nil, err
 	}

@@ -86,10 +86,10 @@ func (a *follower) change(s slot, now time.Time) change {
 func (f *Fleet) tooMany(n, fit int, wait time.Duration) error {
 	most := f.o.Config.MaxPublished
 	if wait < 0 {
-		return fmt.Errorf("%w: one machine may publish %d, and these are %d; give them a few at a time, or raise max_published",
-			ErrTooMany, most, n)
+		return fmt.Errorf("%w: one machine may publish %d, and these are %d, of which there is room for %d now; give at most %d a minute, or raise fleet.max_published",
+			ErrTooMany, most, n, fit, most)
 	}
-	return fmt.Errorf("%w: one machine may publish %d; of these %d there is room for %d now, and for all in %v",
+	return fmt.Errorf("%w: one machine may publish %d; of these %d there is room for %d now, and for all in %v; or raise fleet.max_published",
 		ErrTooMany, most, n, fit, wait.Round(time.Second))
 }
 

@@ -149,7 +149,7 @@ func TestSetRefuses(t *testing.T) {
 		want string
 	}{
 		{Rule{Action: config.Block}, "no prefix"},
-		{block("10.0.0.0/7", 0), "10.0.0.0/7 is too much of the internet for a fleet; use prefixes of /8 or longer"},
+		{block("10.0.0.0/7", 0), "not a rule for a fleet: 10.0.0.0/7: it is too much of the internet for a fleet; use prefixes of /8 or longer"},
 		{allow("0.0.0.0/0", 0), "too much"},
 		{block("2001:db8::/15", 0), "use prefixes of /16 or longer"},
 		{block("::ffff:0:0/90", 0), "no prefix"},

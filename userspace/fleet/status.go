@@ -56,16 +56,25 @@ func (f *Fleet) Status(ctx context.Context) Status {
 func (f *Fleet) Known() Status {
 	f.roll.mu.Lock()
 	defer f.roll.mu.Unlock()
-	now, standing := time.Now(), f.standing.Load()
+	now := time.Now()
 	s := Status{
 		Here: (&member{id: f.id, says: f.says(), beat: now}).export(f.roll.head, now), Seen: f.roll.seen, Store: f.o.Conn.State(),
-		Rules: standing.rules, Follows: f.follows(), Spared: standing.spared,
+		Follows:   f.follows(),
 		Published: f.counts.published.Load(), Withheld: f.counts.withheld.Load(), Received: f.counts.received.Load(),
+	}
+	for _, k := range f.still(now) {
+		s.Rules++
+		if k.verdict != "" {
+			s.Spared++
+		}
 	}
 	if f.roll.err != nil {
 		s.Error = f.roll.err.Error()
 	}
-	s.Here.Self = true
+	s.Here.Self, s.Here.Store, s.Here.RoundTrip = true, s.Store.Health, s.Store.RoundTrip // at one moment
+	if s.Here.Store == redisconn.Down {
+		s.Here.RoundTrip = 0 // that was before
+	}
 	for _, m := range f.roll.members {
 		view := m.export(f.roll.head, now)
 		if m.id == f.id {

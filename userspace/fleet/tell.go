@@ -135,14 +135,40 @@ func (a *follower) tell(kind event.Kind, what string, rules []*record) {
 		return
 	}
 	for _, r := range rules {
-		reason := cmp.Or(r.verdict, r.rule.Reason)
-		a.o.Log.Info(what, "prefix", r.prefix.String(), "action", string(r.rule.Action), "by", r.rule.By,
-			"person", r.person, "for", r.left(now).String(), "reason", reason)
+		reason, left := cmp.Or(r.verdict, r.rule.Reason), rounded(r.left(now))
+		attrs := []any{"prefix", r.prefix.String(), "action", string(r.rule.Action), "by", r.rule.By, "person", r.person}
+		if left > 0 {
+			attrs = append(attrs, "for", left.String())
+		}
+		a.o.Log.Info(what, append(attrs, "reason", reason)...)
 		a.o.Publish(event.Event{
 			Time: now, Kind: kind, Source: r.prefix, Origin: origin, Rule: string(r.rule.Action), Name: r.rule.By,
-			Reason: reason, For: r.left(now).Seconds(),
+			Reason: reason, For: left.Seconds(),
 		})
 	}
+}
+
+// rounded returns what is left of the time of a rule as people want to read it; 0 only for 0.
+func rounded(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond) // at least one, see left
+	}
+	return d.Round(time.Second)
+}
+
+// tellUnset tells which rules that were in force are not any more, as somebody took them back.
+func (a *follower) tellUnset(before []*record) {
+	var gone []*record
+	for _, r := range before {
+		if !r.inForce {
+			if by := a.view.unset(r); by != nil {
+				rule := r.rule
+				rule.By = by.rule.By
+				gone = append(gone, &record{slot: by.slot, rule: rule})
+			}
+		}
+	}
+	a.tell(event.FleetUnset, "rules of the fleet were taken back", gone)
 }
 
 // silent are rules that were withheld and not told of yet.

@@ -120,6 +120,20 @@ func (v *view) missing(seen map[slot]int64) (own []*record) {
 	return own
 }
 
+// unset returns the word by which a rule was taken back; nil if it was not. Of a kept rule that may be of either slot.
+func (v *view) unset(r *record) *record {
+	p := v.places[r.prefix]
+	if p == nil {
+		return nil
+	}
+	for _, one := range []*record{p.person, p.handDown} {
+		if one != nil && one.gone && one.at > r.at && (one.slot == r.slot || r.at == 0) {
+			return one
+		}
+	}
+	return nil
+}
+
 // known returns what is known of a slot, of a kept rule as of a hand-down; nil for nothing.
 func (v *view) known(s slot) *record {
 	p := v.places[s.prefix]

@@ -57,6 +57,12 @@ func isFault(err error) bool {
 	return hint(code(err)) != ""
 }
 
+// Answered reports whether an error is what a server answered, and not that none did.
+func Answered(err error) bool {
+	var answer redis.Error
+	return errors.As(err, &answer)
+}
+
 // code returns the word that an answer begins with. Before version 7 Redis puts what commands of a script answer into a
 // sentence of its own.
 func code(err error) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/userspace/admin"
+	"github.com/headgate/headgate/userspace/redisconn"
 )
 
 // Fleet is the machines that share a Redis, how it is, and which limits hold.
@@ -82,7 +83,7 @@ func (f Fleet) state() string {
 	if f.Store.Since != nil {
 		text += " since " + moment(*f.Store.Since)
 	}
-	if f.Store.RoundTripSeconds > 0 {
+	if f.Store.RoundTripSeconds > 0 && f.Store.Health != string(redisconn.Down) {
 		text += ", " + trip(f.Store.RoundTripSeconds) + " away"
 	}
 	if f.Store.Error != "" {

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -26,13 +27,20 @@ func fleetViews(t *testing.T) map[string]render.View {
 	away.Error, away.Members = "redis did not answer in time", away.Members[:2]
 	away.Store = admin.FleetStore{
 		Mode: "cluster", Addrs: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"}, Health: "down", Since: away.Store.Since,
-		Error: "dial tcp 10.0.0.1:6379: connection refused", Calls: 5000, RoundTrips: 1, Timeouts: 3, Errors: 2, Busy: 1, LeftAlone: 4000, Opened: 1, Probes: 9,
+		RoundTripSeconds: 0.00031,
+		Error:            "dial tcp 10.0.0.1:6379: connection refused", Calls: 5000, RoundTrips: 1, Timeouts: 3, Errors: 2, Busy: 1, LeftAlone: 4000, Opened: 1, Probes: 9,
 	}
+	away.Members = slices.Clone(away.Members)
+	away.Members[0].Store, away.Members[0].RoundTripSeconds = "down", 0
 	alone := admin.Fleet{
 		Self: "web-1", Members: []admin.FleetMember{{Name: "web-1", Self: true, Version: "v1.2.3", Started: agentfake.Noon(), Store: "probing"}}, Error: "NOAUTH Authentication required.",
 		Store: admin.FleetStore{Mode: "sentinel", Addrs: []string{"10.0.0.1:26379"}, Health: "probing", Error: "NOAUTH Authentication required."}, Limits: []admin.FleetLimit{},
 	}
-	return map[string]render.View{"fleet": render.Fleet{Fleet: fleet(t)}, "fleet_away": render.Fleet{Fleet: away}, "fleet_alone": render.Fleet{Fleet: alone}}
+	rules, err := new(agentfake.Agent).FleetRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]render.View{"fleet_rules": render.FleetRules{Rules: rules, Now: agentfake.Noon()}, "fleet_no_rules": render.FleetRules{}, "fleet": render.Fleet{Fleet: fleet(t)}, "fleet_away": render.Fleet{Fleet: away}, "fleet_alone": render.Fleet{Fleet: alone}}
 }
 
 func TestFleetGolden(t *testing.T) {

@@ -3,10 +3,12 @@ package render
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate/userspace/admin"
+	"github.com/headgate/headgate/userspace/config"
 )
 
 // Zones are an agent's zones of HTTP requests, with what they did.
@@ -23,7 +25,7 @@ func (zs Zones) Table(p *Page) {
 	var rows [][]string
 	for _, z := range zs {
 		rows = append(rows, []string{
-			z.Name, strings.Join(z.Key, " "), ZoneLimit(z), z.Algorithm, strconv.FormatInt(z.Keys, 10),
+			z.Name, strings.Join(z.Key, " "), ZoneLimit(z), z.Algorithm, zoneKeys(z),
 			count(z.Allowed), count(z.Delayed), count(z.Refused), count(z.WouldDelay + z.WouldRefuse),
 		})
 	}
@@ -38,6 +40,14 @@ func (zs Zones) Table(p *Page) {
 			return
 		}
 	}
+}
+
+// zoneKeys says how many keys this machine remembers, or that Redis has them.
+func zoneKeys(z admin.Zone) string {
+	if z.Store == config.StoreRedis {
+		return "in redis"
+	}
+	return strconv.FormatInt(z.Keys, 10)
 }
 
 // ZoneLimit returns a zone's limit in words; one that is not as configured has a star.
@@ -73,6 +83,10 @@ func (ks KeyStates) Table(p *Page) {
 	p.Grid([]Column{
 		left("KEY"), left("RULE"), right("RATE"), right("WOULD PASS NOW"), right("OWES"), right("NEXT IN"), right("AS NEW IN"),
 	}, rows)
+	if slices.ContainsFunc(ks, func(k admin.KeyState) bool { return k.Store == string(config.FailLocal) }) {
+		p.Section()
+		p.Line("Redis does not answer: this is what this machine counts by itself meanwhile, by its part of the limit")
+	}
 }
 
 // soon writes how many seconds there are to wait.
