@@ -17,14 +17,14 @@ func TestUnsetIsTold(t *testing.T) {
 	bubble(t, func(t *testing.T, r *fakeRedis) {
 		a := newMachine(t, r.connect(), usual("a")).run()
 		b := newMachine(t, r.connect(), usual("b")).run()
-		synctest.Wait()
+		calm()
 		a.Share([]Rule{block("192.0.2.1/32", time.Hour)})
 		a.set(block("192.0.2.1/32", time.Hour), block("192.0.2.2/32", time.Minute), block("192.0.2.3/32", 0), block("192.0.2.4/32", 0))
-		synctest.Wait()
+		calm()
 		a.set(allow("192.0.2.4/32", 0))
 		a.unset("192.0.2.1/32", "192.0.2.3/32", "192.0.2.9/32")
 		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		calm()
 		for _, m := range []*machine{a, b} {
 			var got []string
 			for _, e := range m.told(event.FleetUnset) {
