@@ -97,7 +97,7 @@ func (awayError) Is(target error) bool { return target == admin.ErrAway }
 
 // What the agent refuses is a failure with its words, and it is said that nothing was done.
 func TestFleetRefusals(t *testing.T) {
-	away := awayError{errors.New("it is not known that the rules were published: redis answered: NOAUTH Authentication required.")}
+	away := awayError{errors.New("it is not known that the rules were published: redis answered: NOAUTH Authentication required")}
 	many := admin.Refusal{Err: errors.New("too many rules in a minute: 3 fit now, and all in 40s")}
 	for _, tt := range []struct {
 		agent *agentfake.Agent
