@@ -90,11 +90,11 @@ func (s *section) checkZones() {
 			z.at.warn("no rule uses the zone; use it in a rule, or remove it")
 		case z.Algorithm == Leaky || z.Algorithm == Sketch:
 			z.checkLeaky()
-			z.checkLease()
+			z.checkShared()
 		case z.Algorithm == Nginx:
 			z.warnOfNginx()
 		default:
-			z.checkLease()
+			z.checkShared()
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/userspace/rate"
+	"github.com/headgate/headgate/userspace/shared/bounds"
 )
 
 // maxLease is how many requests of a key may be taken in advance: enough for a busy key to need few round trips.
@@ -39,6 +40,33 @@ func (s *section) readStore(z *zone, m mapping) {
 		z.lease.fail("nothing is taken in advance from what is in memory; remove lease, or use store: redis")
 	case z.Algorithm == Concurrent:
 		z.lease.fail("requests at a time are not taken in advance; remove lease")
+	}
+}
+
+// checkShared adds errors for what machines cannot share exactly.
+func (z *zone) checkShared() {
+	if z.Store != StoreRedis {
+		return
+	}
+	z.checkLease()
+	for _, r := range z.rates {
+		switch z.Algorithm {
+		case Window:
+			r.at.failFor(bounds.Window(r.Count, r.Per))
+		case Sliding:
+			r.at.failFor(bounds.Sliding(r.Count, r.Per))
+		case Leaky:
+			for _, u := range z.uses {
+				u.at.field("burst").failFor(bounds.Leaky(r.Count, r.Per, u.Burst))
+			}
+		}
+	}
+}
+
+// failFor adds an error, unless it is nil.
+func (v value) failFor(err error) {
+	if err != nil {
+		v.fail("%s", err)
 	}
 }
 
