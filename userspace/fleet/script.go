@@ -74,11 +74,14 @@ func (f *Fleet) run(ctx context.Context, s *redisconn.Script, keys []string, arg
 	call := redisconn.Call{Script: s, Keys: keys, Args: append([]string{rand.Text()}, args...)}
 	sent := time.Now()
 	reply, err := f.o.Conn.DoPatiently(ctx, call, patience)
-	if redisconn.Answered(err) {
+	switch {
+	case err == nil:
+	case redisconn.Answered(err):
 		return head{}, nil, fmt.Errorf("redis answered: %w", err)
-	}
-	if err != nil {
-		return head{}, nil, err
+	case errors.Is(err, redisconn.ErrTimeout), errors.Is(err, redisconn.ErrClosed):
+		return head{}, nil, err // which names it
+	default:
+		return head{}, nil, fmt.Errorf("redis cannot be asked: %w", err)
 	}
 	h, says, err = readReply(reply)
 	if err == nil {

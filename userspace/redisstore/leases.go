@@ -156,17 +156,17 @@ func (l *leases) renewed(those []*lease, err error) (ended []*lease) {
 // Run says every 10 s that what this machine occupies is still occupied, until ctx ends; if that fails again a second later. What
 // nobody says that of for 30 s is free.
 func (s *Store) Run(ctx context.Context) {
-	tick := time.NewTicker(renewed)
+	tick := time.NewTicker(retried)
 	defer tick.Stop()
-	again := time.NewTicker(retried)
-	defer again.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if n%int(renewed/retried) == 0 {
 			s.renew(ctx, s.leases.due())
-		case <-again.C:
+		} else {
 			s.renew(ctx, s.leases.overdue())
 		}
 	}
