@@ -131,7 +131,11 @@ func TestPlacesOfTheFleet(t *testing.T) {
 		}()
 	}
 	for range all {
-		<-under
+		select {
+		case <-under:
+		case status := <-ended:
+			t.Fatalf("who is to hold a place got %d", status)
+		}
 	}
 	for _, l := range all {
 		l.wantTally("/", "a", 3, 0, http.StatusTooManyRequests)
@@ -170,7 +174,11 @@ func TestPlacesOverAReload(t *testing.T) {
 		_, err := l.try("web.sock", "/slow", "X-Key", "a")
 		ended <- err
 	}()
-	<-under
+	select {
+	case <-under:
+	case err := <-ended:
+		t.Fatalf("who is to hold a place got none: %v", err)
+	}
 	l.reload(strings.Replace(text, "timeout: 1s", "timeout: 900ms", 1))
 	began := time.Now()
 	l.wantTally("/", "a", 100, 0, http.StatusTooManyRequests) // the drain is over meanwhile
