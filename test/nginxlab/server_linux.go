@@ -4,15 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/headgate/headgate/test/thread"
 )
 
 // patience is how long nginx may take for anything. It takes less than a millisecond, on a machine
@@ -84,7 +82,7 @@ func (s *Server) run(b binary) {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	if err := startForLife(cmd); err != nil {
+	if err := thread.Start(cmd, nil); err != nil {
 		s.tb.Fatal(err)
 	}
 	s.log = newLog(pipe)
@@ -93,31 +91,6 @@ func (s *Server) run(b binary) {
 		s.log.drain()
 		_ = cmd.Wait() // with the signal as its error
 	})
-}
-
-// startForLife starts cmd in a thread that stays, since Pdeathsig is sent when the thread ends.
-func startForLife(cmd *exec.Cmd) error {
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			awaitExit(cmd.Process.Pid)
-		}
-		runtime.UnlockOSThread()
-	}()
-	return <-started
-}
-
-// awaitExit returns when a child has ended. It leaves it to be waited for.
-func awaitExit(pid int) {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
-	}
 }
 
 // configuration returns nginx's configuration: one process, which logs all it does, and writes

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/headgate/headgate/test/thread"
 )
 
 // patience is how long a server may take for what takes it milliseconds.
@@ -56,7 +58,7 @@ func StartInside(tb testing.TB, inside func(func() error) error, args ...string)
 func prepare(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	s := &Server{
-		Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(tb))), bind: "127.0.0.1",
+		Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(reservePort(tb))), bind: "127.0.0.1",
 		tb: tb, args: args, dir: tb.TempDir(), inside: func(f func() error) error { return f() },
 	}
 	tb.Cleanup(s.Kill)
@@ -81,7 +83,7 @@ func (s *Server) begin() {
 	s.process = command(context.Background(), s.tb, "redis-server", args...)
 	s.process.Stdout, s.process.Stderr = log, log
 	s.process.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	if err := s.inside(s.process.Start); err != nil {
+	if err := thread.Start(s.process, s.inside); err != nil {
 		s.tb.Fatal(err)
 	}
 	s.await("it answers", func() bool {
@@ -177,36 +179,6 @@ func (s *Server) await(what string, is func() bool) {
 			s.tb.Fatalf("redis-server on %s: not so within %v: %s\n%s", s.Addr, patience, what, log)
 		}
 	}
-}
-
-// freePort returns a port that nobody listens on, low enough for that of the cluster's bus, which is 10,000 higher.
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	for range 100 {
-		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		if port -= 20000; port > 1024 && bothFree(port) {
-			return port
-		}
-	}
-	tb.Fatal("no free port found")
-	return 0
-}
-
-// bothFree reports whether nobody listens on a port, nor on that of its bus.
-func bothFree(port int) bool {
-	for _, p := range []int{port, port + 10000} {
-		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p)))
-		if err != nil {
-			return false
-		}
-		l.Close()
-	}
-	return true
 }
 
 // FailSave makes the server unable to save its data, which it is to have been started for ("--save", "3600 1"), and refuse all

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/test/redislab"
+	"github.com/headgate/headgate/test/thread"
 )
 
 // patience is how long a server may take to start.
@@ -69,7 +70,7 @@ func (s *server) begin(ctx context.Context) error {
 		return err
 	}
 	s.process.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	if err := s.process.Start(); err != nil {
+	if err := thread.Start(s.process, nil); err != nil {
 		return err
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/test/netlab"
+	"github.com/headgate/headgate/test/thread"
 )
 
 // process is a program that runs at a place in a namespace.
@@ -56,7 +57,7 @@ func start(p program) (*process, error) {
 		}
 		r.cmd.Stdin = bytes.NewReader(task)
 	}
-	if err := p.in.Do(r.cmd.Start); err != nil {
+	if err := thread.Start(r.cmd, p.in.Do); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.name, err)
 	}
 	go func() {
