@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/test/need"
 )
 
-// configuration has DIR for the directory of sockets, and IFACE for the interface.
+// configuration has DIR for the directory of sockets, and IFACE for the interface. Redis is in its namespace.
 const configuration = `
 kernel:
   interfaces: [IFACE]
@@ -24,7 +24,10 @@ http:
   zones:
     perip: {key: ip, rate: 10r/s}
     slots: {key: [ip, path], concurrent: 4}
-  rules: [{limits: [{zone: perip, burst: 20, nodelay: true}, {zone: slots}]}]
+    fleetwide: {key: ip, rate: 100r/s, store: redis}
+  rules: [{limits: [{zone: perip, burst: 20, nodelay: true}, {zone: slots}, {zone: fleetwide, burst: 20, nodelay: true}]}]
+redis: {addrs: [127.0.0.1:6379]}
+fleet: {max_published: 60}
 `
 
 // requests are of all operations but the stream of events, in this order.
@@ -51,6 +54,10 @@ func requests() []request {
 		{"GET", "/v1/top", "", ok},
 		{"POST", "/v1/reports", `{"prefix":"198.51.100.7","reason":"failed login","count":20}`, ok},
 		{"GET", "/v1/offenders?n=10", "", ok},
+		{"GET", "/v1/fleet", "", ok},
+		{"PUT", "/v1/fleet/rules", `{"prefixes":["198.51.100.9","2001:db8::/32"],"action":"limit","rate":"100pps","for":"10m","reason":"scans"}`, ok},
+		{"GET", "/v1/fleet/rules", "", ok},
+		{"DELETE", "/v1/fleet/rules?prefix=198.51.100.9&prefix=2001:db8::/32", "", ok},
 		{"POST", "/v1/reload", "{}", ok},
 
 		{"GET", "/v1/top?n=0", "", http.StatusBadRequest},
@@ -61,6 +68,9 @@ func requests() []request {
 		{"PATCH", "/v1/zones/perip", `{}`, http.StatusUnprocessableEntity},
 		{"PUT", "/v1/rules", `{"prefix":"203.0.113.7/24","action":"block"}`, http.StatusUnprocessableEntity},
 		{"POST", "/v1/reports", `{"prefix":"198.51.100.0/24"}`, http.StatusUnprocessableEntity},
+		{"PUT", "/v1/fleet/rules", `{"prefixes":[],"action":"block"}`, http.StatusUnprocessableEntity},
+		{"PUT", "/v1/fleet/rules", `{"action":"block"}`, http.StatusBadRequest},
+		{"DELETE", "/v1/fleet/rules", "", http.StatusBadRequest},
 
 		{"POST", "/v1/drain", "{}", ok},
 	}

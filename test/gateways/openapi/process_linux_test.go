@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate/test/netlab"
 	"github.com/headgate/headgate/test/netlab/netlabtest"
+	"github.com/headgate/headgate/test/redislab"
 )
 
 // agent is a process of `headgate run`.
@@ -23,7 +24,7 @@ type agent struct {
 
 func (a *agent) path(name string) string { return filepath.Join(a.dir, name) }
 
-// startAgent starts an agent on a pair of interfaces of its own, until the end of the test.
+// startAgent starts an agent on a pair of interfaces of its own, beside a Redis, until the end of the test.
 func startAgent(t *testing.T) *agent {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "openapi-") // that of the test is too long for sockets
@@ -37,6 +38,7 @@ func startAgent(t *testing.T) *agent {
 	if err := os.WriteFile(a.path("headgate.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	redislab.StartInside(t, pair.Far.Namespace.Do)
 	a.run(t, pair.Far.Namespace)
 	a.awaitSocket(t)
 	return a
