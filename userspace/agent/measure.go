@@ -157,13 +157,9 @@ func (a *Agent) storeMetrics() *metrics.Store {
 		Health: string(c.Health), RoundTrip: c.RoundTrip, InFlight: c.InFlight, Calls: c.Calls, RoundTrips: c.RoundTrips,
 		Timeouts: c.Timeouts, Errors: c.Errors, Busy: c.Busy, LeftAlone: c.LeftAlone, Opened: c.Opened, Probes: c.Probes,
 	}
-	shared := map[string]bool{}
-	for _, z := range a.state.rules.live.Shares() {
-		shared[z.Zone] = true
-	}
 	for _, z := range a.state.rules.live.Counters().Zones {
-		if shared[z.Zone] {
-			m.Zones = append(m.Zones, metrics.StoreZone{Zone: z.Zone, SharedCounts: z.Shared})
+		if z.Shared != nil {
+			m.Zones = append(m.Zones, metrics.StoreZone{Zone: z.Zone, SharedCounts: *z.Shared})
 		}
 	}
 	return m

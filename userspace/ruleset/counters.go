@@ -46,8 +46,8 @@ type ZoneCounters struct {
 	Zone string
 	Counts
 	Keyed keyed.Counters // of a shared zone those of the limiters that stand in for the store
-	// Shared tells who decided about limits of a zone that machines share. All are 0 for a zone in memory.
-	Shared SharedCounts
+	// Shared tells who decided about limits of a zone that machines share; nil for a zone in memory.
+	Shared *SharedCounts
 }
 
 // SharedCounts counts, by who decided, the limits of a zone that machines share: a request is counted once for each limit
@@ -117,15 +117,18 @@ func (s *Set) Counters() Counters {
 		c.Rules = append(c.Rules, RuleCounters{r.name, r.tally.counts()})
 	}
 	for _, z := range s.zones {
-		c.Zones = append(c.Zones, ZoneCounters{Zone: z.name, Counts: z.record.tally.counts(), Keyed: z.keyed(), Shared: z.record.shared()})
+		c.Zones = append(c.Zones, ZoneCounters{Zone: z.name, Counts: z.record.tally.counts(), Keyed: z.keyed(), Shared: z.shared()})
 	}
 	return c
 }
 
-// shared returns how it was decided about the zone's limits in a store.
-func (r *record) shared() SharedCounts {
-	at := func(w Way) uint64 { return r.ways[w].Load() }
-	return SharedCounts{Redis: at(Redis), Local: at(Local), Open: at(Open), Closed: at(Closed), RefusedLocally: at(NotAsked)}
+// shared returns how it was decided about the zone's limits in a store that machines share; nil if there is none.
+func (z *zone) shared() *SharedCounts {
+	if !z.isShared {
+		return nil
+	}
+	at := func(w Way) uint64 { return z.record.ways[w].Load() }
+	return &SharedCounts{Redis: at(Redis), Local: at(Local), Open: at(Open), Closed: at(Closed), RefusedLocally: at(NotAsked)}
 }
 
 // keyed returns what the zone's stores counted together.

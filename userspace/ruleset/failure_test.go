@@ -65,7 +65,7 @@ func TestCase15WhatEachRuleDoesWithoutTheStore(t *testing.T) {
 		counters := l.Counters()
 		equal(t, c.rule+": counts of the rule", counters.Rules[0].Counts, c.counts)
 		equal(t, c.rule+": counts of the zone", counters.Zones[0].Counts, c.counts)
-		equal(t, c.rule+": by way", counters.Zones[0].Shared, c.shared)
+		equal(t, c.rule+": by way", *counters.Zones[0].Shared, c.shared)
 		equal(t, c.rule+": calls", store.counts.takes, 100)
 
 		store.set(false)

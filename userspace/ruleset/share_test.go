@@ -124,8 +124,8 @@ func TestRefusedHere(t *testing.T) {
 	}
 	equal(t, "calls", store.counts, before)
 	c := l.Counters().Zones
-	equal(t, "counted of first", c[0].Shared, ruleset.SharedCounts{Redis: 60, RefusedLocally: 1})
-	equal(t, "counted of mine", c[1].Shared, ruleset.SharedCounts{})
+	equal(t, "counted of first", *c[0].Shared, ruleset.SharedCounts{Redis: 60, RefusedLocally: 1})
+	equal(t, "counted of mine", c[1].Shared, nil)
 	equal(t, "spared by first", c[0].Spared, 1)
 	equal(t, "refused by memory", c[1].Keyed.Refused, 1)
 }
