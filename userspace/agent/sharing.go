@@ -78,19 +78,11 @@ func storeEvent(s redisconn.State, since time.Time) event.Event {
 	e := event.Event{Time: time.Now(), Kind: event.StoreDown, Reason: s.Error}
 	switch s.Health {
 	case redisconn.Up:
-		e.Kind, e.Reason = event.StoreUp, "it answers again after "+roughly(s.Since.Sub(since)).String()
+		e.Kind, e.Reason = event.StoreUp, "it answers again after "+event.Roughly(s.Since.Sub(since)).String()
 	case redisconn.Partly:
 		e.Reason = "part of the cluster: " + s.Error
 	}
 	return e
-}
-
-// roughly rounds a time to what people want to read of it.
-func roughly(d time.Duration) time.Duration {
-	if d < time.Second {
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(time.Second)
 }
 
 // machines returns what the rules of requests need of a sharing, which may be nil.

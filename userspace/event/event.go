@@ -42,6 +42,14 @@ func Kinds() []Kind {
 	}
 }
 
+// Roughly rounds a time to what people want to read of it: to milliseconds below a second, and to seconds above.
+func Roughly(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
+
 // Event is one thing that happened. Fields that do not concern its kind are zero.
 type Event struct {
 	Time time.Time `json:"time"`

@@ -135,7 +135,7 @@ func (a *follower) tell(kind event.Kind, what string, rules []*record) {
 		return
 	}
 	for _, r := range rules {
-		reason, left := cmp.Or(r.verdict, r.rule.Reason), rounded(r.left(now))
+		reason, left := cmp.Or(r.verdict, r.rule.Reason), event.Roughly(r.left(now)) // 0 only for no end: left is not below a millisecond
 		attrs := []any{"prefix", r.prefix.String(), "action", string(r.rule.Action), "by", r.rule.By, "person", r.person}
 		if left > 0 {
 			attrs = append(attrs, "for", left.String())
@@ -146,14 +146,6 @@ func (a *follower) tell(kind event.Kind, what string, rules []*record) {
 			Reason: reason, For: left.Seconds(),
 		})
 	}
-}
-
-// rounded returns what is left of the time of a rule as people want to read it; 0 only for 0.
-func rounded(d time.Duration) time.Duration {
-	if d < time.Second {
-		return d.Round(time.Millisecond) // at least one, see left
-	}
-	return d.Round(time.Second)
 }
 
 // tellUnset tells which rules that were in force are not any more, as somebody took them back.
