@@ -22,8 +22,8 @@ func redisFields() []Field {
 		{"tls", "{} or {ca: FILE}", "no TLS", "connections are encrypted, and servers known by their certificates"},
 		{"prefix", "a name of letters, digits, dots, dashes and underscores", defaultPrefix, "what all keys and channels begin with; machines with another one are another fleet"},
 		{"name", "a name of letters, digits, dots, dashes and underscores", "the host's name", "what this machine is called in the fleet"},
-		{"timeout", "a time from 1ms to 1s, 20ms", formatDuration(defaultRedisTimeout), "how long a request waits for an answer at most"},
-		{"max_in_flight", "a number from 1 to " + rate.FormatCount(mostRedisInFlight), strconv.Itoa(defaultInFlight), "how many requests may wait for an answer; of more the limits do what on_store_failure says"},
+		{"timeout", "a time from 1ms to 1s, 20ms", formatDuration(DefaultRedisTimeout), "how long a request waits for an answer at most"},
+		{"max_in_flight", "a number from 1 to " + rate.FormatCount(mostRedisInFlight), strconv.Itoa(DefaultRedisInFlight), "how many requests may wait for an answer; of more the limits do what on_store_failure says"},
 	}
 }
 

@@ -12,11 +12,8 @@ import (
 const (
 	// defaultRedisPort is that of redis-server.
 	defaultRedisPort = "6379"
-	// defaultRedisTimeout is many round trips within a data centre, and less than people notice.
-	defaultRedisTimeout = 20 * time.Millisecond
 	// longestRedisTimeout bounds what a store that is away costs a request.
 	longestRedisTimeout = time.Second
-	defaultInFlight     = 1024
 	mostRedisInFlight   = 100_000
 	// mostDatabase is far above what servers are set up with.
 	mostDatabase  = 65535
@@ -39,8 +36,8 @@ func (w *whole) readRedis(v value) {
 		TLS:         m.redisTLS(),
 		Prefix:      cmp.Or(m.plainName("prefix"), defaultPrefix),
 		Name:        m.plainName("name"),
-		Timeout:     m.duration("timeout", leastTime, longestRedisTimeout, defaultRedisTimeout),
-		MaxInFlight: int(m.count("max_in_flight", 1, mostRedisInFlight, defaultInFlight)),
+		Timeout:     m.duration("timeout", leastTime, longestRedisTimeout, DefaultRedisTimeout),
+		MaxInFlight: int(m.count("max_in_flight", 1, mostRedisInFlight, DefaultRedisInFlight)),
 	}
 	w.Redis = r
 	if a := m.field("addrs"); a.given() {

@@ -24,6 +24,13 @@ type Redis struct {
 	MaxInFlight int
 }
 
+// What a Redis without a Timeout or a MaxInFlight has.
+const (
+	// DefaultRedisTimeout is many round trips within a data centre, and less than people notice.
+	DefaultRedisTimeout  = 20 * time.Millisecond
+	DefaultRedisInFlight = 1024
+)
+
 // The values of Redis.Mode.
 const (
 	RedisSingle   = "single"

@@ -10,6 +10,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,6 @@ const (
 	slots        = 16384
 	// patientCalls is how many calls without haste may be under way.
 	patientCalls = 8
-	// The values of a Config that has none.
-	defaultTimeout  = 20 * time.Millisecond
-	defaultInFlight = 4096
 )
 
 // Options are what a Conn needs. Config must be set.
@@ -92,12 +90,8 @@ func Open(o Options) (*Conn, error) {
 
 // open returns a Conn whose calls a transport carries.
 func open(o Options, t transport, lanes int) *Conn {
-	if o.Config.Timeout <= 0 {
-		o.Config.Timeout = defaultTimeout
-	}
-	if o.Config.MaxInFlight <= 0 {
-		o.Config.MaxInFlight = defaultInFlight
-	}
+	o.Config.Timeout = cmp.Or(o.Config.Timeout, config.DefaultRedisTimeout)
+	o.Config.MaxInFlight = cmp.Or(o.Config.MaxInFlight, config.DefaultRedisInFlight)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
