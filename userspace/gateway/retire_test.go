@@ -72,3 +72,41 @@ func TestFirstRequestOfAServerThatShutsDown(t *testing.T) {
 		}
 	})
 }
+
+// late is a listener that returns connections a while after it has accepted them.
+type late struct{ *pipes }
+
+const lateness = time.Second
+
+func (l late) Accept() (net.Conn, error) {
+	conn, err := l.pipes.Accept()
+	if err == nil {
+		time.Sleep(lateness)
+	}
+	return conn, err
+}
+
+// A connection that was accepted when its server retires, and that net/http does not know yet, is answered.
+func TestRetireJustAccepted(t *testing.T) {
+	bubble(t, who, func(t *testing.T, s *Server, _ *pipes) {
+		p := newPipes()
+		served := background(func() {
+			if err := s.Serve(late{p}); err != nil {
+				t.Error(err)
+			}
+		})
+		conn := p.connect(t)
+		wait := background(func() {
+			s.Retire(t.Context())
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(2 * lateness)
+		if res := ask(t, conn, bufio.NewReader(conn)); res.StatusCode != http.StatusOK || !res.Close {
+			t.Errorf("status %d, closes %v", res.StatusCode, res.Close)
+		}
+		wait()
+		served()
+	})
+}

@@ -58,6 +58,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	listeners []net.Listener
+	accepting sync.WaitGroup // on listeners
 	closed    bool
 }
 
@@ -134,6 +135,7 @@ func (s *Server) Serve(l net.Listener) error {
 	if !s.add(l) {
 		return l.Close()
 	}
+	defer s.accepting.Done()
 	err := s.server.Serve(l)
 	if errors.Is(err, http.ErrServerClosed) || s.isClosed() && errors.Is(err, net.ErrClosed) {
 		return nil
@@ -147,6 +149,7 @@ func (s *Server) add(l net.Listener) bool {
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.listeners = append(s.listeners, l)
+		s.accepting.Add(1)
 	}
 	return !s.closed
 }
@@ -157,15 +160,16 @@ func (s *Server) isClosed() bool {
 	return s.closed
 }
 
-// stopListening closes the listeners.
+// stopListening closes the listeners. Then all connections are known that they have accepted.
 func (s *Server) stopListening() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
 	for _, l := range s.listeners {
 		_ = l.Close() // there is nothing to lose
 	}
 	s.listeners = nil
+	s.mu.Unlock()
+	s.accepting.Wait() // for one that was accepted a moment ago: net/http has yet to say so
 }
 
 // Shutdown takes no more connections and waits until the requests under way have ended, tunnels included, or ctx
