@@ -296,6 +296,8 @@ func TestDrainWaitsForRequests(t *testing.T) {
 		<-release
 		ok(w, r)
 	})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free) // before the server ends
 	l := newLab(t, limited(upstream, "0")+"metrics: {listen: \"unix:DIR/metrics.sock\"}\n")
 	l.start()
 	l.clientOf("web.sock")
@@ -309,7 +311,11 @@ func TestDrainWaitsForRequests(t *testing.T) {
 		}
 		done <- res.StatusCode
 	}()
-	<-arrived
+	select {
+	case <-arrived:
+	case status := <-done:
+		t.Fatalf("the request got %d", status)
+	}
 	l.agent.Drain()
 	eventually(t, "the agent refuses connections", func() bool {
 		_, err := os.Stat(l.path("web.sock"))
@@ -318,7 +324,7 @@ func TestDrainWaitsForRequests(t *testing.T) {
 	if res := l.get("metrics.sock", "/readyz"); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(bodyOf(res), "draining") {
 		t.Errorf("/readyz answers %d while the agent drains", res.StatusCode)
 	}
-	close(release)
+	free()
 	if status := <-done; status != 200 {
 		t.Errorf("the request under way got %d", status)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -74,6 +75,9 @@ func (l *lab) write(text string) {
 	}
 }
 
+// forever is longer than anything takes that ends at all.
+const forever = time.Minute
+
 // start runs the agent until the test ends.
 func (l *lab) start() {
 	l.t.Helper()
@@ -96,9 +100,14 @@ func (l *lab) end() {
 		c.CloseIdleConnections()
 	}
 	l.stop()
-	err := <-l.ended
-	if err != nil {
-		l.t.Errorf("the agent ended: %v\n%s", err, l.log)
+	select {
+	case err := <-l.ended:
+		if err != nil {
+			l.t.Errorf("the agent ended: %v\n%s", err, l.log)
+		}
+	case <-time.After(forever):
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+		l.t.Errorf("the agent does not end\n%s", l.log)
 	}
 	l.ended <- nil
 }
@@ -148,7 +157,7 @@ type response struct {
 
 func (l *lab) clientOf(socket string) *http.Client {
 	if l.client[socket] == nil {
-		l.client[socket] = &http.Client{Transport: &http.Transport{
+		l.client[socket] = &http.Client{Timeout: forever, Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, "unix", l.path(socket))
 			},

@@ -21,8 +21,9 @@ const (
 	longestHead = 32
 )
 
-// framing follows where replies begin and end, in RESP2 and RESP3, which sentinels are asked in, and how long what comes next is said to be. The library makes room for that
-// before it reads it, and more than the machine has ends the process: that cannot be recovered from.
+// framing follows where replies begin and end, in RESP2 and in RESP3, which sentinels are asked in, and how long what comes
+// next is said to be. The library makes room for that before it reads it, and more than the machine has ends the process: that
+// cannot be recovered from.
 type framing struct {
 	kind byte   // of the line that is being read; 0 at its beginning
 	head []byte // of that line, as far as it is a length
