@@ -79,7 +79,7 @@ func TestRedisUserSeesAnOutageEnd(t *testing.T) {
 	await := func(health redisconn.Health) {
 		t.Helper()
 		for end := time.Now().Add(30 * time.Second); conn.State().Health != health; time.Sleep(5 * time.Millisecond) {
-			_, _ = conn.Do(call)
+			_, _ = conn.Do(call, 0)
 			if time.Now().After(end) {
 				t.Fatalf("not %s: %+v", health, conn.State())
 			}

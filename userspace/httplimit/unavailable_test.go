@@ -18,7 +18,9 @@ import (
 // deadStore does not answer.
 type deadStore struct{ shared.Store }
 
-func (deadStore) Take(string, []shared.Charge) (bool, error) { return false, errors.New("down") }
+func (deadStore) Take(string, []shared.Charge, time.Duration) (bool, error) {
+	return false, errors.New("down")
+}
 
 // without returns the response to a second request under rules with a zone in memory and one in a store that does not answer.
 func without(t *testing.T, fails config.OnStoreFailure, status, failStatus int, style config.HeaderStyle) *httptest.ResponseRecorder {

@@ -192,7 +192,7 @@ func TestNoHerd(t *testing.T) {
 						return
 					default:
 					}
-					_, _ = b.Do(ask("k"))
+					_, _ = b.Do(ask("k"), 0)
 					time.Sleep(time.Millisecond)
 				}
 			})
@@ -281,7 +281,7 @@ func TestFailsAgain(t *testing.T) {
 		begin := time.Now()
 		failed := 0
 		for time.Since(begin) < time.Minute {
-			if _, err := b.Do(ask("k")); errors.Is(err, errRefused) {
+			if _, err := b.Do(ask("k"), 0); errors.Is(err, errRefused) {
 				failed++
 			}
 			time.Sleep(time.Millisecond)

@@ -21,16 +21,16 @@ const timeout = 20 * time.Millisecond
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1, config.Redis{})
-		got, err := b.Do(ask("a"))
+		got, err := b.Do(ask("a"), 0)
 		if got != "a" || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
 		b.fake.set(fail(answered("WRONGTYPE of a key")))
-		if _, err = b.Do(ask("a")); !errors.Is(err, answered("WRONGTYPE of a key")) {
+		if _, err = b.Do(ask("a"), 0); !errors.Is(err, answered("WRONGTYPE of a key")) {
 			t.Errorf("%v instead of what the server says", err)
 		}
 		b.fake.set(after(0))
-		if got, err := b.Do(ask("b")); got != "b" || err != nil {
+		if got, err := b.Do(ask("b"), 0); got != "b" || err != nil {
 			t.Errorf("%q, %v after a call that failed", got, err)
 		}
 		s := b.State()
@@ -48,7 +48,7 @@ func TestCallsShareRoundTrips(t *testing.T) {
 		for i := range 302 {
 			wg.Go(func() {
 				key := strconv.Itoa(i)
-				if got, err := b.Do(ask(key)); got != key || err != nil {
+				if got, err := b.Do(ask(key), 0); got != key || err != nil {
 					t.Errorf("%s got %q, %v", key, got, err)
 				}
 			})
@@ -105,7 +105,7 @@ func TestLateAnswers(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * time.Millisecond)
 				key := strconv.Itoa(i)
-				if got, err := b.Do(ask(key)); got != "" && got != key || err == nil {
+				if got, err := b.Do(ask(key), 0); got != "" && got != key || err == nil {
 					t.Errorf("%s got %q, %v", key, got, err)
 				}
 				if i == 20 {
@@ -117,7 +117,7 @@ func TestLateAnswers(t *testing.T) {
 		b.well(t)
 		for i := range 40 {
 			key := "late " + strconv.Itoa(i)
-			if got, err := b.Do(ask(key)); got != key || err != nil {
+			if got, err := b.Do(ask(key), 0); got != key || err != nil {
 				t.Errorf("%s got %q, %v", key, got, err)
 			}
 		}
@@ -185,7 +185,7 @@ func TestDoPatiently(t *testing.T) {
 		if got := b.State().RoundTrip; got != 300*time.Millisecond {
 			t.Errorf("a round trip of %v, where no other call was answered", got)
 		}
-		if _, err := b.Do(ask("a")); !errors.Is(err, ErrOpen) {
+		if _, err := b.Do(ask("a"), 0); !errors.Is(err, ErrOpen) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -199,7 +199,7 @@ func TestClose(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 300 {
 			wg.Go(func() {
-				if _, err := b.Do(ask("a")); !errors.Is(err, ErrClosed) {
+				if _, err := b.Do(ask("a"), 0); !errors.Is(err, ErrClosed) {
 					t.Error(err)
 				}
 			})
@@ -219,8 +219,39 @@ func TestClose(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("it took %v", took)
 		}
-		if _, err := b.Do(ask("a")); !errors.Is(err, ErrClosed) {
+		if _, err := b.Do(ask("a"), 0); !errors.Is(err, ErrClosed) {
 			t.Error(err)
+		}
+	})
+}
+
+// Who has waited for another call before waits for the rest of the time-out, and is answered in it.
+func TestCase61NotTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		if got, err := b.Do(ask("a"), timeout-2*time.Millisecond); got != "a" || err != nil {
+			t.Errorf("within a part of the time-out: %q, %v", got, err)
+		}
+		b.fake.set(after(timeout - time.Millisecond))
+		began := time.Now()
+		others := make(chan error, 1)
+		go func() {
+			_, err := b.Do(ask("others'"), 0)
+			others <- err
+		}()
+		for _, spent := range []time.Duration{timeout / 4, timeout / 2, timeout, 2 * timeout} {
+			asked := time.Now()
+			_, err := b.Do(ask("a"), spent)
+			if took := time.Since(asked); !errors.Is(err, ErrTimeout) || took != max(timeout-spent, 0) {
+				t.Errorf("after %v: %v in %v", spent, err, took)
+			}
+		}
+		if err := <-others; err != nil || time.Since(began) > 2*timeout {
+			t.Errorf("another call: %v after %v", err, time.Since(began))
+		}
+		time.Sleep(timeout) // what they asked is answered, and harms nobody
+		if s := b.State(); s.InFlight != 0 || s.Calls != 4 { // two had no time left to ask in
+			t.Errorf("%+v", s)
 		}
 	})
 }

@@ -54,7 +54,7 @@ func moveSlot(t *testing.T, cluster *redislab.Cluster) {
 	k := call(t, config.Redis{Addrs: cluster.Addrs(), Mode: config.RedisCluster, Timeout: 5 * time.Second})
 	count := func(want string) {
 		t.Helper()
-		got, err := k.Do(Call{Script: counter, Keys: []string{key}})
+		got, err := k.Do(Call{Script: counter, Keys: []string{key}}, 0)
 		if got != want || err != nil {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}

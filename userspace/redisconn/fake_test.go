@@ -163,7 +163,7 @@ func (b *bench) all(n int) (map[error]int, time.Duration) {
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
-			_, err := b.Do(ask("k"))
+			_, err := b.Do(ask("k"), 0)
 			mu.Lock()
 			ended[err]++
 			mu.Unlock()
@@ -177,7 +177,7 @@ func (b *bench) all(n int) (map[error]int, time.Duration) {
 func (b *bench) until(t *testing.T, want error) int {
 	t.Helper()
 	for n := 1; n < 10_000; n++ {
-		if _, err := b.Do(ask("k")); errors.Is(err, want) {
+		if _, err := b.Do(ask("k"), 0); errors.Is(err, want) {
 			synctest.Wait()
 			return n
 		}

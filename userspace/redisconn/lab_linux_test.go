@@ -76,7 +76,7 @@ func (k *callers) keepCalling(caller int) {
 		}
 		begin := time.Now()
 		key := strconv.Itoa(caller) + " " + strconv.Itoa(n%64)
-		reply, err := k.Do(Call{Script: counter, Keys: []string{key}})
+		reply, err := k.Do(Call{Script: counter, Keys: []string{key}}, 0)
 		if took := time.Since(begin); took > 5*time.Second {
 			k.t.Errorf("a call took %v", took)
 		}
@@ -116,7 +116,7 @@ func (k *callers) end() {
 		k.t.Error(err)
 	}
 	k.group.Wait()
-	if _, err := k.Do(Call{Script: counter, Keys: []string{"a"}}); !errors.Is(err, ErrClosed) {
+	if _, err := k.Do(Call{Script: counter, Keys: []string{"a"}}, 0); !errors.Is(err, ErrClosed) {
 		k.t.Error(err)
 	}
 }

@@ -57,7 +57,7 @@ func TestLanes(t *testing.T) {
 				continue
 			}
 			asked := time.Now()
-			if _, err := b.Do(call); err != nil || time.Since(asked) != time.Millisecond {
+			if _, err := b.Do(call, 0); err != nil || time.Since(asked) != time.Millisecond {
 				t.Fatalf("%v after %v", err, time.Since(asked))
 			}
 		}

@@ -157,7 +157,7 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it is left alone", func() bool {
-		_, err := c.Do(Call{Script: counter, Keys: []string{"a"}})
+		_, err := c.Do(Call{Script: counter, Keys: []string{"a"}}, 0)
 		return errors.Is(err, ErrOpen)
 	})
 	if err := c.Close(); err != nil {
@@ -187,7 +187,7 @@ func TestSharedRuns(t *testing.T) {
 					s.Do("SCRIPT", "FLUSH")
 				}
 				key, arg := strconv.Itoa(i), strconv.Itoa(k)
-				if got, err := c.Do(Call{echo, []string{key}, []string{arg}}); err != nil || got != key+arg {
+				if got, err := c.Do(Call{echo, []string{key}, []string{arg}}, 0); err != nil || got != key+arg {
 					t.Errorf("%s %s: %q, %v", key, arg, got, err)
 				}
 			}

@@ -23,7 +23,7 @@ func BenchmarkTake(b *testing.B) {
 		store := New(Options{Conn: idle})
 		b.ReportAllocs()
 		for b.Loop() {
-			if allowed, err := store.Take("http", charges); !allowed || err != nil {
+			if allowed, err := store.Take("http", charges, 0); !allowed || err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -32,7 +32,7 @@ func BenchmarkTake(b *testing.B) {
 		store := New(Options{Conn: liar(said('0', 1_700_000_000_000_000, 1, 0, 3_600_000_000, 0))})
 		b.ReportAllocs()
 		for b.Loop() {
-			if allowed, err := store.Take("http", refused); allowed || err != nil {
+			if allowed, err := store.Take("http", refused, 0); allowed || err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -45,7 +45,7 @@ func BenchmarkTake(b *testing.B) {
 		conn.cost, _ = termsOf(charges[0].Limit)
 		b.ReportAllocs()
 		for b.Loop() {
-			if allowed, err := store.Take("http", charges); !allowed || err != nil {
+			if allowed, err := store.Take("http", charges, 0); !allowed || err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -59,12 +59,12 @@ type generous struct {
 	calls int
 }
 
-func (g *generous) Do(call redisconn.Call) (string, error) {
+func (g *generous) Do(call redisconn.Call, _ time.Duration) (string, error) {
 	g.calls++
 	return said('1', 1_700_000_000_000_000, 0, g.cost.p, 0, number(call.Args[0][11:])), nil
 }
 
-func (g *generous) Start(call redisconn.Call, done func(string, error)) { done(g.Do(call)) }
+func (g *generous) Start(call redisconn.Call, done func(string, error)) { done(g.Do(call, 0)) }
 
 // BenchmarkScript is what decisions cost Redis, in pipelines of 64: the µs that Redis says a script takes, and all in all. It needs none of the
 // client's time but what it takes to send them.

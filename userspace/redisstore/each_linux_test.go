@@ -93,7 +93,7 @@ func TestTogetherExactlyTheLimit(t *testing.T) {
 			for k := range 40 {
 				key := (i + k) % len(passed)
 				charges := []shared.Charge{{Zone: "z", Limit: limit, Key: fmt.Sprint("key", key), N: 1}}
-				allowed, err := machines[i%2].Take(charges[0].Key, charges)
+				allowed, err := machines[i%2].Take(charges[0].Key, charges, 0)
 				if err != nil {
 					t.Error(err)
 				}
@@ -128,7 +128,7 @@ func TestTogetherUnreadable(t *testing.T) {
 			for range 20 {
 				key := []string{"good", "bad"}[i%2]
 				charges := []shared.Charge{{Zone: "z", Limit: limit, Key: key, N: 1}}
-				_, err := s.Take(key, charges)
+				_, err := s.Take(key, charges, 0)
 				if bad := err != nil && strings.Contains(err.Error(), "something else"); bad != (key == "bad") || !bad && err != nil {
 					t.Errorf("%s: %v", key, err)
 				}

@@ -86,11 +86,11 @@ func TestUnreadable(t *testing.T) {
 			l.client.Del(ctx, key)
 			write()
 			for range 2 {
-				if allowed, err := store.Take("tag", []shared.Charge{other, c, other}); err == nil || allowed || !strings.Contains(err.Error(), "zone "+name) {
+				if allowed, err := store.Take("tag", []shared.Charge{other, c, other}, 0); err == nil || allowed || !strings.Contains(err.Error(), "zone "+name) {
 					t.Errorf("%s, %s: %v, %v", name, what, allowed, err)
 				}
 			}
-			if _, err := store.Take("tag", []shared.Charge{c}); err == nil {
+			if _, err := store.Take("tag", []shared.Charge{c}, 0); err == nil {
 				t.Errorf("%s, %s: no error", name, what)
 			}
 			if err := store.Peek("tag", []shared.Charge{c}); err == nil {
@@ -134,7 +134,7 @@ func TestErrorLeavesNothing(t *testing.T) {
 		charges = append(charges, shared.Charge{Zone: name, Limit: limit, Key: "k", N: 1})
 	}
 	redis.Do("CONFIG", "SET", "maxmemory", "1")
-	if allowed, err := store.Take("tag", charges); err == nil || allowed {
+	if allowed, err := store.Take("tag", charges, 0); err == nil || allowed {
 		t.Errorf("without memory: %v, %v", allowed, err)
 	}
 	if keys := l.keys(""); len(keys) > 0 {

@@ -66,7 +66,7 @@ func (s *Store) Forget(tag, zone, key string, l shared.Limit) (bool, error) {
 		return false, nil
 	}
 	name := appendName(nil, s.prefix, tag, t, zone, key)
-	reply, err := s.conn.Do(redisconn.Call{Script: s.scripts.forget.Script, Keys: []string{string(name)}})
+	reply, err := s.conn.Do(redisconn.Call{Script: s.scripts.forget.Script, Keys: []string{string(name)}}, 0)
 	k := s.seeds.of(name)
 	s.refusals.drop(k)
 	s.holdings.drop(k)

@@ -120,8 +120,8 @@ func TestReturnIsNoGain(t *testing.T) {
 		others := func() bool {
 			for range rapid.IntRange(0, 3).Draw(t, "others") {
 				c := request()
-				a, err := with.Take("tag", c)
-				b, other := without.Take("tag", c)
+				a, err := with.Take("tag", c, 0)
+				b, other := without.Take("tag", c, 0)
 				if err != nil || other != nil || a && !b {
 					t.Fatalf("%v, %v; allowed %v, without the charge %v", err, other, a, b)
 				}
@@ -136,7 +136,7 @@ func TestReturnIsNoGain(t *testing.T) {
 			t.Fatal("refused, with no charge between them")
 		}
 		mine := request()
-		if _, err := with.Take("tag", mine); err != nil {
+		if _, err := with.Take("tag", mine, 0); err != nil {
 			t.Fatal(err)
 		}
 		pass()

@@ -179,7 +179,7 @@ func TestBatchOfAnError(t *testing.T) {
 	}
 	for range 3 {
 		l.before = func(redisconn.Call) error { return redisconn.ErrTimeout }
-		if _, err := store.Take("tag", []shared.Charge{c}); err == nil {
+		if _, err := store.Take("tag", []shared.Charge{c}, 0); err == nil {
 			t.Fatal("no error")
 		}
 	}
@@ -213,7 +213,7 @@ func TestBatchBound(t *testing.T) {
 		var passed []time.Duration
 		for range 150 {
 			c := []shared.Charge{{Zone: "z", Limit: lim, Key: "k", N: 1, Batch: batch}}
-			allowed, err := stores[rapid.IntRange(0, machines-1).Draw(t, "machine")].Take("tag", c)
+			allowed, err := stores[rapid.IntRange(0, machines-1).Draw(t, "machine")].Take("tag", c, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -262,7 +262,7 @@ func TestBatchInParallel(t *testing.T) {
 	lim := slow["window"]
 	lim.Count = 1000
 	one := func(int) bool {
-		allowed, err := store.Take("tag", []shared.Charge{{Zone: "z", Limit: lim, Key: "k", N: 1, Batch: 10}})
+		allowed, err := store.Take("tag", []shared.Charge{{Zone: "z", Limit: lim, Key: "k", N: 1, Batch: 10}}, 0)
 		if err != nil {
 			t.Error(err)
 		}

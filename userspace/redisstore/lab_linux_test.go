@@ -95,7 +95,7 @@ func (l *lab) setBack(d time.Duration) {
 }
 
 // Do implements Conn.
-func (l *lab) Do(call redisconn.Call) (string, error) {
+func (l *lab) Do(call redisconn.Call, _ time.Duration) (string, error) {
 	l.calls.Add(1)
 	if l.before != nil {
 		if err := l.before(call); err != nil {
@@ -117,7 +117,7 @@ func (l *lab) Do(call redisconn.Call) (string, error) {
 }
 
 // Start implements Conn.
-func (l *lab) Start(call redisconn.Call, done func(string, error)) { done(l.Do(call)) }
+func (l *lab) Start(call redisconn.Call, done func(string, error)) { done(l.Do(call, 0)) }
 
 // keys returns all keys that begin with prefix.
 func (l *lab) keys(prefix string) []string {
@@ -132,7 +132,7 @@ func (l *lab) keys(prefix string) []string {
 // take takes one unit of each limit, and fails the test on an error.
 func take(tb testing.TB, s *Store, charges ...shared.Charge) (bool, []shared.Charge) {
 	tb.Helper()
-	allowed, err := s.Take("tag", charges)
+	allowed, err := s.Take("tag", charges, 0)
 	if err != nil {
 		tb.Fatal(err)
 	}

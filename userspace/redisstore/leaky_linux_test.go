@@ -122,7 +122,7 @@ func TestLeakyIsExact(t *testing.T) {
 			n := rapid.OneOf(rapid.Uint64Range(0, 3), rapid.Uint64Range(0, now.Burst+2)).Draw(t, "n")
 			want := b.take(now, n)
 			charges := []shared.Charge{{Zone: "z", Limit: now, Key: "k", N: n}}
-			if _, err := store.Take("tag", charges); err != nil {
+			if _, err := store.Take("tag", charges, 0); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, charges[0].Result, ignoreUndo); diff != "" {
@@ -142,7 +142,7 @@ func (b *bucket) round(t *rapid.T, store *Store, now shared.Limit) {
 	if err := a.prepare(store, "tag", probe); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.ask(a, probe, peeking, ""); err != nil {
+	if _, err := store.ask(a, probe, peeking, "", 0); err != nil {
 		t.Fatal(err)
 	}
 	found := &a.each[0]

@@ -99,7 +99,7 @@ func TestTooManyPlaces(t *testing.T) {
 		t.Error("100 of 1000 places")
 	}
 	c.N = 101
-	if _, err := store.Take("tag", []shared.Charge{c}); err == nil {
+	if _, err := store.Take("tag", []shared.Charge{c}, 0); err == nil {
 		t.Error("101 places: no error")
 	}
 }
@@ -129,7 +129,7 @@ func TestNotKnownWhetherTaken(t *testing.T) {
 		return redisconn.ErrTimeout
 	}
 	c := []shared.Charge{places(2)}
-	if _, err := store.Take("tag", c); !errors.Is(err, redisconn.ErrTimeout) || c[0].Lease != "" {
+	if _, err := store.Take("tag", c, 0); !errors.Is(err, redisconn.ErrTimeout) || c[0].Lease != "" {
 		t.Fatalf("%v, %+v", err, c)
 	}
 	if n := free(t, store); n != 3 {
@@ -137,7 +137,7 @@ func TestNotKnownWhetherTaken(t *testing.T) {
 	}
 	calls := l.calls.Load()
 	l.before = func(redisconn.Call) error { return redisconn.ErrOpen }
-	if _, err := store.Take("tag", c); !errors.Is(err, redisconn.ErrOpen) || l.calls.Load() != calls+1 {
+	if _, err := store.Take("tag", c, 0); !errors.Is(err, redisconn.ErrOpen) || l.calls.Load() != calls+1 {
 		t.Errorf("%v, %d calls: it was not asked, and is not told either", err, l.calls.Load()-calls)
 	}
 }
@@ -206,7 +206,7 @@ func TestManyTagsAreRenewedInTurn(t *testing.T) {
 		var last []shared.Charge
 		for i := range tags {
 			last = []shared.Charge{places(1)}
-			if _, err := store.Take(strconv.Itoa(i), last); err != nil {
+			if _, err := store.Take(strconv.Itoa(i), last, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -258,7 +258,7 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := &counting{liar: liar(said('1', 1, 0, 0, 0, 0))}
 		store := New(Options{Conn: conn})
-		if _, err := store.Take("tag", []shared.Charge{places(1)}); err != nil {
+		if _, err := store.Take("tag", []shared.Charge{places(1)}, 0); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), renewed+time.Second)
@@ -292,7 +292,7 @@ func TestRenewedAgain(t *testing.T) {
 		conn := &flaky{liar: liar(said('1', 1, 0, 0, 0, 0))}
 		store := New(Options{Conn: conn})
 		got := []shared.Charge{places(1)}
-		if _, err := store.Take("tag", got); err != nil {
+		if _, err := store.Take("tag", got, 0); err != nil {
 			t.Fatal(err)
 		}
 		go store.Run(t.Context())

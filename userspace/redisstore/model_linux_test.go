@@ -111,7 +111,7 @@ func TestModel(t *testing.T) {
 
 func (b *both) compare(t *rapid.T, store *Store, now time.Duration) {
 	want := keyed.All(b.model, now)
-	got, err := store.Take("tag", b.ours)
+	got, err := store.Take("tag", b.ours, 0)
 	if err != nil || got != want {
 		t.Fatalf("%v, %v; want %v: %+v", got, err, want, b.ours)
 	}

@@ -43,7 +43,7 @@ func TestCase29ExactlyTheLimit(t *testing.T) {
 	for name, limit := range slow {
 		t.Run(name, func(t *testing.T) {
 			passed := inParallel(640, func(i int) bool {
-				allowed, err := machines[i%3].Take("tag", []shared.Charge{{Zone: name, Limit: limit, Key: "k", N: 1}})
+				allowed, err := machines[i%3].Take("tag", []shared.Charge{{Zone: name, Limit: limit, Key: "k", N: 1}}, 0)
 				if err != nil {
 					t.Error(err)
 				}
@@ -68,7 +68,7 @@ func TestCase20AllOrNone(t *testing.T) {
 		}
 	}
 	passed := inParallel(640, func(int) bool {
-		allowed, err := store.Take("tag", charges(1))
+		allowed, err := store.Take("tag", charges(1), 0)
 		if err != nil {
 			t.Error(err)
 		}
@@ -95,7 +95,7 @@ func TestCase59Cluster(t *testing.T) {
 					charges = append(charges, shared.Charge{Zone: name + "{y}", Limit: limit, Key: key, N: 50})
 				}
 			}
-			allowed, err := store.Take(tag, charges)
+			allowed, err := store.Take(tag, charges, 0)
 			if err != nil || !allowed {
 				t.Fatalf("tag %q: %v, %v", tag, allowed, err)
 			}

@@ -208,7 +208,7 @@ func TestNoAllocation(t *testing.T) {
 	take(t, store, charges...)
 	calls := l.calls.Load()
 	if n := testing.AllocsPerRun(1000, func() {
-		if allowed, err := store.Take("tag", charges); allowed || err != nil {
+		if allowed, err := store.Take("tag", charges, 0); allowed || err != nil {
 			t.Error("allowed")
 		}
 	}); n >= 1 || l.calls.Load() != calls {

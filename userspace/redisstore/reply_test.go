@@ -14,7 +14,7 @@ import (
 // liar is a Conn that always says the same.
 type liar string
 
-func (l liar) Do(redisconn.Call) (string, error)                { return string(l), nil }
+func (l liar) Do(redisconn.Call, time.Duration) (string, error) { return string(l), nil }
 func (l liar) Start(_ redisconn.Call, done func(string, error)) { done(string(l), nil) }
 
 // requestOfAll is a request with a limit of each kind, one of which is tried out.
@@ -40,7 +40,7 @@ func said(verdict byte, numbers ...uint64) string {
 func TestCase21Nonsense(t *testing.T) {
 	const now, tick, second = 1_700_000_000_000_000, 1_000_000, 1_000_000
 	good := []uint64{now, 0, tick, 0, 0, 0, 0, second, 0, 0, 0, second, 0, 0, 0, 0, 0}
-	if allowed, err := New(Options{Conn: liar(said('1', good...))}).Take("tag", requestOfAll()); !allowed || err != nil {
+	if allowed, err := New(Options{Conn: liar(said('1', good...))}).Take("tag", requestOfAll(), 0); !allowed || err != nil {
 		t.Fatalf("a good reply: %v, %v", allowed, err)
 	}
 	bad := map[string]string{
@@ -61,7 +61,7 @@ func TestCase21Nonsense(t *testing.T) {
 	for name, reply := range bad {
 		store := New(Options{Conn: liar(reply)})
 		charges := requestOfAll()
-		if allowed, err := store.Take("tag", charges); allowed || !errors.Is(err, errNonsense) {
+		if allowed, err := store.Take("tag", charges, 0); allowed || !errors.Is(err, errNonsense) {
 			t.Errorf("%s: %v, %v", name, allowed, err)
 		}
 		for _, c := range charges {
@@ -82,7 +82,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(said('0', 1, 2, 1_000_000, 0, 5, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0))
 	f.Fuzz(func(t *testing.T, reply string) {
 		store, charges := New(Options{Conn: liar(reply)}), requestOfAll()
-		allowed, err := store.Take("tag", charges)
+		allowed, err := store.Take("tag", charges, 0)
 		for _, c := range charges {
 			if err == nil && c.DryRun == 0 && allowed && !c.Result.Allowed {
 				t.Errorf("allowed with %+v", c)

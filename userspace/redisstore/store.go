@@ -11,7 +11,7 @@ import (
 
 // Conn is what is needed of package redisconn.
 type Conn interface {
-	Do(call redisconn.Call) (string, error)
+	Do(call redisconn.Call, spent time.Duration) (string, error)
 	Start(call redisconn.Call, done func(reply string, err error))
 }
 
@@ -59,7 +59,7 @@ func New(o Options) *Store {
 }
 
 // Take implements shared.Store.
-func (s *Store) Take(tag string, charges []shared.Charge) (allowed bool, err error) {
+func (s *Store) Take(tag string, charges []shared.Charge, spent time.Duration) (allowed bool, err error) {
 	a := s.begin()
 	defer s.end(a)
 	now := s.clock()
@@ -78,7 +78,7 @@ func (s *Store) Take(tag string, charges []shared.Charge) (allowed bool, err err
 	}
 	s.want(a, charges, now)
 	lease := s.leases.name(a)
-	allowed, err = s.ask(a, charges, charging, lease)
+	allowed, err = s.ask(a, charges, charging, lease, spent)
 	s.got(a, now)
 	s.putBack(a)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Store) Peek(tag string, charges []shared.Charge) error {
 	if err := a.prepare(s, tag, charges); err != nil {
 		return err
 	}
-	_, err := s.ask(a, charges, peeking, "")
+	_, err := s.ask(a, charges, peeking, "", 0)
 	return err
 }
 
@@ -112,11 +112,11 @@ func (s *Store) end(a *ask) {
 }
 
 // ask asks the store for what this machine does not know, and decides. After an error nothing is charged.
-func (s *Store) ask(a *ask, charges []shared.Charge, mode byte, lease string) (allowed bool, err error) {
+func (s *Store) ask(a *ask, charges []shared.Charge, mode byte, lease string, spent time.Duration) (allowed bool, err error) {
 	said := true
 	switch {
 	case a.open > 0:
-		reply, err := s.conn.Do(a.call(&s.scripts, mode, lease))
+		reply, err := s.conn.Do(a.call(&s.scripts, mode, lease), spent)
 		if err == nil {
 			said, err = a.read(charges, reply)
 		}

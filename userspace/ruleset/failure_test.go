@@ -301,7 +301,7 @@ type slowStore struct {
 	charges [][]shared.Charge
 }
 
-func (s *slowStore) Take(tag string, charges []shared.Charge) (bool, error) {
+func (s *slowStore) Take(tag string, charges []shared.Charge, _ time.Duration) (bool, error) {
 	s.asked = append(s.asked, tag, charges[0].Key)
 	s.charges = append(s.charges, charges)
 	return false, errDown
@@ -374,9 +374,9 @@ type placingStore struct {
 	tags []string
 }
 
-func (s *placingStore) Take(tag string, charges []shared.Charge) (bool, error) {
+func (s *placingStore) Take(tag string, charges []shared.Charge, spent time.Duration) (bool, error) {
 	s.tags = append(s.tags, tag)
-	return s.nothingStore.Take(tag, charges)
+	return s.nothingStore.Take(tag, charges, spent)
 }
 
 // TestTagsOfPlaces: a store can renew places by the tag that it was given, though others use the decision's memory.

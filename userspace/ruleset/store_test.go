@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/limit"
@@ -37,6 +38,7 @@ type fakeKey struct{ zone, key string }
 // fakeCall is a Take.
 type fakeCall struct {
 	tag   string
+	spent time.Duration
 	zones []string
 	limit []shared.Limit
 	batch []uint64
@@ -88,7 +90,7 @@ func (s *fakeStore) check(tag string, charges []shared.Charge) {
 	}
 }
 
-func (s *fakeStore) Take(tag string, charges []shared.Charge) (bool, error) {
+func (s *fakeStore) Take(tag string, charges []shared.Charge, spent time.Duration) (bool, error) {
 	if s.during != nil {
 		s.during()
 	}
@@ -99,7 +101,7 @@ func (s *fakeStore) Take(tag string, charges []shared.Charge) (bool, error) {
 		return false, errDown
 	}
 	s.check(tag, charges)
-	call := fakeCall{tag: string([]byte(tag))}
+	call := fakeCall{tag: string([]byte(tag)), spent: spent}
 	passes := map[int]bool{0: true}
 	for i := range charges {
 		c := &charges[i]
@@ -249,7 +251,7 @@ type nothingStore struct {
 	err error
 }
 
-func (s *nothingStore) Take(_ string, charges []shared.Charge) (bool, error) {
+func (s *nothingStore) Take(_ string, charges []shared.Charge, _ time.Duration) (bool, error) {
 	for i := range charges {
 		charges[i].Known, charges[i].Result.Allowed = true, true
 	}

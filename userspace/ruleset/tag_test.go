@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/headgate/headgate/userspace/clientip"
 	"github.com/headgate/headgate/userspace/ruleset"
@@ -107,6 +109,19 @@ func TestTwoReadingsAreTwoCalls(t *testing.T) {
 		equal(t, "charged to ip", store.of("ip"), uint64(c.allowed))
 		equal(t, "allowed", l.Counters().Rules[1].Allowed, uint64(c.allowed))
 	}
+}
+
+// TestTwoCallsTakeTheTimeOfOne: the second of two calls is told how long the first took.
+func TestTwoCallsTakeTheTimeOfOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeStore(t)
+		l := machine(t, fmt.Sprintf(twoReadings, 9), store, 1)
+		store.during = func() { time.Sleep(7 * time.Millisecond) }
+		decide(l, with(get("/api/../health"), "Appid", "7"))
+		equal(t, "calls", len(store.calls), 2)
+		equal(t, "spent before the first", store.calls[0].spent, 0)
+		equal(t, "spent before the second", store.calls[1].spent, 7*time.Millisecond)
+	})
 }
 
 // TestFailureOfTheSecondCall: what the first has charged is given back, and the request decided without the store.

@@ -3,6 +3,7 @@ package ruleset
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/headgate/headgate/userspace/config"
 	"github.com/headgate/headgate/userspace/shared"
@@ -10,32 +11,64 @@ import (
 
 // take charges a request to its limits in the store, all or none, and reports whether the store has answered. Limits of a rule with
 // dry_run that another of its limits has refused are not asked. All is one call, but for a path that is read in two ways, whose
-// limits may be of two groups: what the first call has charged is given back if the second is refused.
+// limits may be of two groups: what the first call has charged is given back if the second is refused, and both together may take
+// the time of one.
 func (d *Decision) take() bool {
 	s := d.sharing
+	began := s.clock()
 	for i := range s.asked {
 		c := d.newCall(i, false)
 		if c.from == c.to {
 			continue
 		}
-		charges := s.charges[c.from:c.to]
-		allowed, err := s.store.Take(c.tag, charges)
-		if err == nil {
-			d.learn(c)
-		}
-		passes := d.passes(0)
-		d.Allowed = err == nil && allowed && passes
-		if err != nil || allowed != passes { // the latter is nonsense
+		if answered := d.takeOf(c, s.spent(began)); !d.Allowed {
 			s.giveBack(d)
-			return false
-		}
-		s.note(d, c)
-		if !d.Allowed {
-			s.giveBack(d)
-			break
+			return answered
 		}
 	}
 	return true
+}
+
+// takeOf has the store decide about a call, of whose time some was spent before, and reports whether it has.
+func (d *Decision) takeOf(c call, spent time.Duration) bool {
+	s := d.sharing
+	allowed, err := s.store.Take(c.tag, s.charges[c.from:c.to], spent)
+	if err == nil {
+		d.learn(c)
+	}
+	passes := d.passes(0)
+	d.Allowed = err == nil && allowed && passes
+	if err != nil || allowed != passes { // the latter is nonsense
+		return false
+	}
+	s.note(d, c)
+	return true
+}
+
+// clock returns the time if it is needed later, as there may be several calls.
+func (s *sharing) clock() (t time.Time) {
+	if s.isDivided() {
+		t = time.Now()
+	}
+	return t
+}
+
+// spent returns how long the calls before the last one took.
+func (s *sharing) spent(began time.Time) time.Duration {
+	if len(s.calls) == 1 {
+		return 0
+	}
+	return time.Since(began)
+}
+
+// isDivided reports whether the limits in the store are of several groups.
+func (s *sharing) isDivided() bool {
+	for i := range s.asked {
+		if s.asked[i].group != s.asked[0].group {
+			return true
+		}
+	}
+	return false
 }
 
 // peekShared finds out what the limits in the store say, and charges nothing.

@@ -69,9 +69,10 @@ type Charge struct {
 // tag of a call with a charge of Concurrent, which is not such a view. A caller who was told of an error leaves that call's memory alone.
 type Store interface {
 	// Take charges a request to all enforced limits if all of them allow it, or to none, as keyed.All does, and
-	// reports whether they do; a group that is tried out likewise. It waits no longer than the store's time-out. An error
-	// says that nothing was decided: what then becomes of the request is up to the caller. It may have been charged.
-	Take(tag string, charges []Charge) (allowed bool, err error)
+	// reports whether they do; a group that is tried out likewise. It waits no longer than the store's time-out, of which the
+	// request has spent some if it had to take other charges before. An error says that nothing was decided: what then becomes
+	// of the request is up to the caller. It may have been charged.
+	Take(tag string, charges []Charge, spent time.Duration) (allowed bool, err error)
 	// Peek sets the results to what Take would find, and charges nothing.
 	Peek(tag string, charges []Charge) error
 	// Return takes back what a Take that allowed the request charged, as it does not pass for another reason. It does not

@@ -102,7 +102,7 @@ func openStore(_ context.Context, addr string) (decider, error) {
 	limit := shared.Limit{Algorithm: config.Leaky, Count: rate, Per: time.Second, Burst: burst, Delay: burst}
 	return decider{func(key string) (bool, error) {
 		charges := [1]shared.Charge{{Zone: "zone", Limit: limit, Key: key, N: 1}}
-		return s.Take(key, charges[:])
+		return s.Take(key, charges[:], 0)
 	}, func() { c.Close() }}, nil
 }
 
@@ -121,7 +121,7 @@ func openConn(addr, source string) (decider, error) {
 	script := redisconn.NewScript(source)
 	args := []string{interval, debt}
 	return decider{func(key string) (bool, error) {
-		reply, err := c.Do(redisconn.Call{Script: script, Keys: []string{key}, Args: args})
+		reply, err := c.Do(redisconn.Call{Script: script, Keys: []string{key}, Args: args}, 0)
 		return strings.HasPrefix(reply, "1"), err
 	}, func() { c.Close() }}, nil
 }

@@ -182,7 +182,7 @@ func raise(longest *atomic.Int64, d time.Duration) {
 
 func (c *callers) call(key string) {
 	begin := time.Now()
-	_, err := c.conn.Do(redisconn.Call{Script: c.script, Keys: []string{key}, Args: []string{interval, debt}})
+	_, err := c.conn.Do(redisconn.Call{Script: c.script, Keys: []string{key}, Args: []string{interval, debt}}, 0)
 	raise(&c.longest, time.Since(begin))
 	c.calls.Add(1)
 	if err == nil {
