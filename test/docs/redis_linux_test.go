@@ -25,7 +25,7 @@ var (
 	redisRecipe = root + "/deploy/redis/headgate.conf"
 	granted     = regexp.MustCompile(` \+([a-z]\S*)`)
 	called      = regexp.MustCompile(`\bp?call\('([A-Za-z]+)'`)
-	refusal     = regexp.MustCompile(`NOPERM|The user executing the script can't`)
+	refusal     = regexp.MustCompile(`NOPERM|The user executing the script can't|ACL failure in script`)
 )
 
 // ofClients are the commands that are granted and that no script calls: those of the client, and of a cluster's.

@@ -36,7 +36,7 @@ func hint(code string) string {
 	case "WRONGPASS":
 		return "compare redis.username and what is in redis.password_file with the server's; it is read at each connection"
 	case "NOPERM":
-		return "give the user in redis.username EVAL, EVALSHA, and what keys and channels begin with redis.prefix"
+		return "give the user in redis.username what deploy/redis/headgate.conf grants, and what keys and channels begin with redis.prefix"
 	case "DENIED":
 		return "Redis is in protected mode: set a password, and redis.password_file"
 	case "MAXCLIENTS":
@@ -63,16 +63,19 @@ func Answered(err error) bool {
 	return errors.As(err, &answer)
 }
 
-// code returns the word that an answer begins with. Before version 7 Redis puts what commands of a script answer into a
-// sentence of its own.
+// code returns the word that an answer begins with, or what stands for it where Redis has none: for what a script may not do, and
+// before version 7 for all that commands of a script answer.
 func code(err error) string {
 	text := err.Error()
 	word, rest, _ := strings.Cut(text, " ")
 	if word != "ERR" {
 		return word
 	}
-	if strings.HasPrefix(rest, "max number of clients") {
+	switch {
+	case strings.HasPrefix(rest, "max number of clients"):
 		return "MAXCLIENTS"
+	case strings.HasPrefix(rest, "ACL failure in script"), strings.HasPrefix(rest, "The user executing the script can't"):
+		return "NOPERM"
 	}
 	if _, inner, is := strings.Cut(rest, ": -"); is && strings.HasPrefix(rest, "Error running script") {
 		word, _, _ = strings.Cut(inner, " ")

@@ -35,6 +35,8 @@ func TestFaults(t *testing.T) {
 		{answered("NOAUTH Authentication required."), true, "password_file"},
 		{answered("WRONGPASS invalid username-password pair or user is disabled."), true, "password_file"},
 		{answered("NOPERM this user has no permissions to run the 'evalsha' command"), true, "prefix"},
+		{answered("ERR The user executing the script can't run this command or subcommand script: 9ad, on @user_script:1."), true, "prefix"},
+		{answered("ERR ACL failure in script: No permissions to access a key script: 9ad, on @user_script:1."), true, "prefix"},
 		{answered("BUSY Redis is busy running a script."), true, "SCRIPT KILL"},
 		{answered("ERR max number of clients reached"), true, "maxclients"},
 		{answered("WRONGTYPE Operation against a key holding the wrong kind of value"), false, ""},

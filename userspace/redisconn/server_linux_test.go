@@ -41,6 +41,11 @@ func TestRecovers(t *testing.T) {
 			harm: func(s *redislab.Server) { s.Do("REPLICAOF", "127.0.0.1", "1") },
 			mend: func(s *redislab.Server) { s.Do("REPLICAOF", "NO", "ONE") },
 		},
+		{
+			name: "may not write", error: "script", // which has the word in all versions
+			harm: func(s *redislab.Server) { s.Do("ACL", "SETUSER", "default", "-@write") },
+			mend: func(s *redislab.Server) { s.Do("ACL", "SETUSER", "default", "+@write") },
+		},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
