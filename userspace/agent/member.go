@@ -131,13 +131,15 @@ func (a *Agent) resize(f *fleet.Fleet) {
 // spare returns why a prefix must not be dropped, beside what the kernel's limiter knows; empty for no reason.
 func (a *Agent) spare(p netip.Prefix, redis *redisconn.Conn) string {
 	a.mu.RLock()
-	file, s := a.state.file, a.state.sharing
+	file, s, proxy := a.state.file, a.state.sharing, a.state.proxy
 	a.mu.RUnlock()
 	switch {
 	case slices.ContainsFunc(trusted(file), p.Overlaps):
 		return "a trusted proxy is in it, whose packets are those of its clients"
 	case redis.Reaches(p), s != nil && slices.ContainsFunc(s.redis.Addrs, func(addr string) bool { return isIn(p, addr) }):
 		return "a server of redis is in it"
+	case proxy != nil && proxy.Reaches(p):
+		return "a server of the upstream is in it"
 	case p.IsSingleIP() && a.local.is(p.Addr()): // a network of its own may be blocked, as by hand
 		return "it is an address of this machine"
 	}

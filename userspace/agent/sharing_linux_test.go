@@ -200,6 +200,8 @@ func TestRulesOfTheFleet(t *testing.T) {
 redis: {addrs: [%q], name: NAME}
 fleet: {}
 kernel: {interfaces: [eth9]}
+listen: ["unix:DIR/web.sock"]
+upstream: ["http://192.0.2.80:9000"]
 admin: {socket: DIR/admin.sock}
 http: {client_ip: {header: X-Forwarded-For, trusted_proxies: [198.51.100.0/24]}}
 handdown: {after: 1, within: 10s, for: 1h}
@@ -222,20 +224,20 @@ handdown: {after: 1, within: 10s, for: 1h}
 	rule := func(prefix string) admin.FleetRule {
 		return admin.FleetRule{Prefix: netip.MustParsePrefix(prefix), Action: config.Block}
 	}
-	spared, err := all[1].agent.SetFleet([]admin.FleetRule{rule("198.18.5.0/24"), rule("198.51.100.9/32"), rule("127.0.0.0/8")})
+	spared, err := all[1].agent.SetFleet([]admin.FleetRule{rule("198.18.5.0/24"), rule("198.51.100.9/32"), rule("127.0.0.0/8"), rule("192.0.2.80/32")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(spared) != 2 || spared[0].Prefix != rule("127.0.0.0/8").Prefix || spared[1].Reason != "a trusted proxy is in it, whose packets are those of its clients" {
+	if len(spared) != 3 || spared[0].Prefix != rule("127.0.0.0/8").Prefix || spared[2].Reason != "a trusted proxy is in it, whose packets are those of its clients" {
 		t.Errorf("spared: %+v", spared)
 	}
-	wantKnown(t, all[1], "127.0.0.0/8 block by web-2: a server of redis is in it", "198.18.5.0/24 block by web-2: in force",
+	wantKnown(t, all[1], "127.0.0.0/8 block by web-2: a server of redis is in it", "192.0.2.80/32 block by web-2: a server of the upstream is in it", "198.18.5.0/24 block by web-2: in force",
 		"198.51.100.9/32 block by web-2: a trusted proxy is in it, whose packets are those of its clients", "203.0.113.7/32 block by web-1: in force")
 	eventually(t, "both know it", func() bool { return len(all[0].fleetRules()) > 0 && len(all[1].fleetRules()) == 2 })
 	for _, l := range all {
-		for _, addr := range []string{"198.51.100.9", "127.0.0.1"} {
+		for _, addr := range []string{"198.51.100.9", "127.0.0.1", "192.0.2.80"} {
 			if slices.ContainsFunc(l.fleetRules(), func(r fleet.Rule) bool { return r.Prefix.Contains(netip.MustParseAddr(addr)) }) {
-				t.Errorf("the trusted proxy or Redis is blocked: %+v", l.fleetRules())
+				t.Errorf("the trusted proxy, Redis or the upstream is blocked: %+v", l.fleetRules())
 			}
 		}
 	}

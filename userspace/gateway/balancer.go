@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/headgate/headgate/userspace/dialed"
 )
 
 // mostTries is how many servers a request is tried with: enough for one that has just gone, and not so many that a
@@ -138,9 +140,9 @@ func isTimeout(err error) bool {
 // dialTimeout is how long a connection to a server may take. Where it is far away that is a tenth of it.
 const dialTimeout = 5 * time.Second
 
-// dialer makes connections to servers, that have to take what is written to them within write.
-func dialer(write time.Duration) func(context.Context, string, string) (net.Conn, error) {
-	d := net.Dialer{Timeout: dialTimeout}
+// dialer makes connections to servers, that have to take what is written to them within write, and notes whom it has met.
+func dialer(write time.Duration, met *dialed.Addrs) func(context.Context, string, string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTimeout, Control: met.Control}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, network, address)
 		if err != nil {
@@ -178,9 +180,9 @@ func (c *serverConn) CloseWrite() error {
 }
 
 // newTransport returns a transport that gives a server so long for its answer to begin.
-func newTransport(timeout time.Duration) *http.Transport {
+func newTransport(timeout time.Duration, met *dialed.Addrs) *http.Transport {
 	return &http.Transport{
-		DialContext:           dialer(timeout),
+		DialContext:           dialer(timeout, met),
 		ForceAttemptHTTP2:     true,
 		MaxIdleConnsPerHost:   1024, // as many as were in use: to close and dial costs more than to keep
 		IdleConnTimeout:       90 * time.Second,

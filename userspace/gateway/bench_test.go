@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/dialed"
 	"github.com/headgate/headgate/userspace/httplimit"
 )
 
@@ -73,7 +74,7 @@ func serveBare(b *testing.B, target *url.URL) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	transport := newTransport(time.Minute)
+	transport := newTransport(time.Minute, new(dialed.Addrs))
 	transport.DialContext = nil
 	s := &http.Server{Handler: &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/dialed"
 	"github.com/headgate/headgate/userspace/seldom"
 )
 
@@ -49,6 +50,7 @@ type Proxy struct {
 	inFlight atomic.Int64
 	waiting  atomic.Int64
 	pool     atomic.Pointer[pool]
+	met      dialed.Addrs
 	failing  seldom.Event
 
 	replacing sync.Mutex
@@ -65,7 +67,7 @@ func NewProxy(u config.Upstream, o ProxyOptions) (*Proxy, error) {
 		ErrorLog:       newErrorLog(p.log),
 		BufferPool:     new(buffers),
 	}
-	first, err := newPool(u, nil, o.Transport)
+	first, err := newPool(u, nil, o.Transport, &p.met)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (p *Proxy) Replace(u config.Upstream) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
 	before := p.pool.Load()
-	after, err := newPool(u, before, p.o.Transport)
+	after, err := newPool(u, before, p.o.Transport, &p.met)
 	if err != nil {
 		return err
 	}

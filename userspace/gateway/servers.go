@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/dialed"
 )
 
 // ServerState is how a server of an upstream is.
@@ -38,6 +40,14 @@ func (p *Proxy) Servers() []ServerState {
 		})
 	}
 	return states
+}
+
+// Reaches reports whether an address of a server is in a prefix: one that is configured, or that the proxy has connected to.
+func (p *Proxy) Reaches(prefix netip.Prefix) bool {
+	return p.met.In(prefix) || slices.ContainsFunc(p.pool.Load().servers, func(s *server) bool {
+		addr, err := netip.ParseAddr(s.url.Hostname())
+		return err == nil && prefix.Contains(addr.Unmap().WithZone(""))
+	})
 }
 
 // server is one of those that requests are passed on to.
@@ -96,8 +106,8 @@ const (
 	defaultSuccesses       = 2
 )
 
-// newPool returns the servers of u, with the state of those that before has too. transport is made if nil.
-func newPool(u config.Upstream, before *pool, transport http.RoundTripper) (*pool, error) {
+// newPool returns the servers of u, with the state of those that before has too. transport is made if nil, and notes whom it has met.
+func newPool(u config.Upstream, before *pool, transport http.RoundTripper, met *dialed.Addrs) (*pool, error) {
 	p := &pool{
 		health: config.Health{
 			Path:      u.Health.Path,
@@ -126,7 +136,7 @@ func newPool(u config.Upstream, before *pool, transport http.RoundTripper) (*poo
 	case before != nil && before.timeout == p.timeout:
 		p.transport = before.transport
 	default:
-		p.transport = newTransport(p.timeout)
+		p.transport = newTransport(p.timeout, met)
 	}
 	return p, nil
 }

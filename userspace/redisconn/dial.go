@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/dialed"
 )
 
 const (
@@ -27,7 +29,7 @@ const (
 )
 
 // dial returns a transport to the servers of a configuration. It connects when it is used.
-func dial(c config.Redis, met *peers) (transport, error) {
+func dial(c config.Redis, met *dialed.Addrs) (transport, error) {
 	if len(c.Addrs) == 0 {
 		return nil, errors.New("addrs is empty; name at least one HOST:PORT")
 	}
@@ -43,7 +45,7 @@ func dial(c config.Redis, met *peers) (transport, error) {
 		return nil, err
 	}
 	u := universal(c, secrets)
-	u.Dialer = bounding(met.dialer(secrets))
+	u.Dialer = bounding(dialer(met, secrets))
 	u.SentinelUsername, u.SentinelPassword = c.SentinelUsername, sentinelPassword
 	switch c.Mode {
 	case config.RedisCluster:
@@ -58,6 +60,15 @@ func dial(c config.Redis, met *peers) (transport, error) {
 	simple := u.Simple()
 	simple.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return client{redis.NewClient(simple), true}, nil
+}
+
+// dialer returns what the library is to connect by, which notes whom it has met.
+func dialer(met *dialed.Addrs, secrets *tls.Config) dialing {
+	plain := &net.Dialer{Timeout: dialTimeout, Control: met.Control}
+	if secrets == nil {
+		return plain.DialContext
+	}
+	return (&tls.Dialer{NetDialer: plain, Config: secrets}).DialContext
 }
 
 // universal returns the options that the modes have in common. Whoever repeats a call of a rate limit charges it twice, so

@@ -15,11 +15,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/dialed"
 )
 
 // Errors of calls. What a server answers is another error, with its words.
@@ -51,7 +53,7 @@ type Options struct {
 type Conn struct {
 	timeout   time.Duration
 	transport transport
-	peers     *peers // nil where nobody is dialed
+	met       *dialed.Addrs
 	lanes     []*lane
 	watch     watch
 	counts    counts
@@ -74,7 +76,7 @@ type counts struct {
 // Open returns a Conn that connects as it is used: that no server answers is no error. A password or certificate that
 // cannot be read is.
 func Open(o Options) (*Conn, error) {
-	met := new(peers)
+	met := new(dialed.Addrs)
 	t, err := dial(o.Config, met)
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
@@ -84,7 +86,7 @@ func Open(o Options) (*Conn, error) {
 		n = clusterLanes
 	}
 	c := open(o, t, n)
-	c.peers = met
+	c.met = met
 	return c, nil
 }
 
@@ -95,7 +97,7 @@ func open(o Options, t transport, lanes int) *Conn {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	c := &Conn{timeout: o.Config.Timeout, transport: t, patient: make(chan struct{}, patientCalls)}
+	c := &Conn{timeout: o.Config.Timeout, transport: t, met: new(dialed.Addrs), patient: make(chan struct{}, patientCalls)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.watch = watch{conn: c, log: o.Log, changed: o.Changed, health: Up, since: time.Now(), told: map[string]bool{}}
 	// Each lane has its own part, so that calls that wait for one master cannot use up the room of others'.
@@ -212,6 +214,9 @@ func (c *Conn) ended() error {
 	}
 	return ErrTimeout
 }
+
+// Reaches reports whether an address of a server is in a prefix: one that this process has connected to, or tried to.
+func (c *Conn) Reaches(prefix netip.Prefix) bool { return c.met.In(prefix) }
 
 // Close ends all connections, and calls under way with ErrClosed. It returns when nothing runs any more.
 func (c *Conn) Close() error {

@@ -1,0 +1,29 @@
+package gateway
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// A proxy knows the addresses of its servers: those that are configured, and those of names that it has connected to.
+func TestReaches(t *testing.T) {
+	named := backend(t, func(http.ResponseWriter, *http.Request) {})
+	named.Host = strings.Replace(named.Host, "127.0.0.1", "localhost", 1)
+	p := newTestProxy(t, upstream(named), ProxyOptions{})
+	if p.Reaches(netip.MustParsePrefix("127.0.0.0/8")) {
+		t.Error("a server that nobody has looked up is known")
+	}
+	do(t, client(t, &http.Transport{}), http.MethodGet, serveProxy(t, p), "")
+	if err := p.Replace(upstream(named, parse(t, "http://192.0.2.1:9000"), parse(t, "http://[2001:db8::1]"))); err != nil {
+		t.Fatal(err)
+	}
+	for prefix, want := range map[string]bool{
+		"127.0.0.0/8": true, "192.0.2.1/32": true, "192.0.2.0/24": true, "192.0.2.2/32": false, "2001:db8::/32": true, "2001:db8::2/128": false,
+	} {
+		if got := p.Reaches(netip.MustParsePrefix(prefix)); got != want {
+			t.Errorf("%s: %v, want %v", prefix, got, want)
+		}
+	}
+}
