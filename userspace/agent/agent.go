@@ -153,10 +153,12 @@ func (a *Agent) follow(ctx context.Context) {
 	a.mu.RLock()
 	known := a.state.sum
 	a.mu.RUnlock()
-	err := watch.Files(ctx, known, files, func() { a.reloadChanged(files) })
+	notices, err := watch.NewNotices()
 	if err != nil {
-		a.log.Error("changes of the configuration are not seen; reload by SIGHUP", "error", err)
+		a.log.Warn("changes of the configuration are seen within a minute, as the kernel tells nothing; reload by SIGHUP, or raise fs.inotify.max_user_instances", "error", err)
 	}
+	defer notices.Close()
+	watch.Files(ctx, notices, known, files, func() { a.reloadChanged(files) })
 }
 
 // Drain makes Run end, and returns at once.

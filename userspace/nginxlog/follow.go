@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
+	"github.com/headgate/headgate/userspace/watch"
 )
 
 // Offence is a request or connection that nginx has refused.
@@ -82,9 +82,7 @@ func Follow(ctx context.Context, path string, o Options, found func(Offence)) er
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-		case <-f.events:
-		case err := <-f.failures: // some events were lost
-			f.o.Log.Debug("not all is told of a log", "path", path, "error", err)
+		case <-f.notices.C():
 		}
 		timer.Reset(max(pause, f.look(ctx, time.Now())))
 		if !sleep(ctx, pause) {
@@ -105,27 +103,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // watch has the kernel tell what happens. Without, files are looked at often.
 func (f *follower) watch() {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
+	var err error
+	if f.notices, err = watch.NewNotices(); err != nil {
 		f.o.Log.Warn("a log is looked at often, as nothing tells when it grows", "path", f.path, "error", err)
-		return
 	}
-	f.watcher, f.events, f.failures = w, w.Events, w.Errors
 }
 
 // watchFile has the kernel tell of what is at the path now, and watchDirectory of what comes into its directory. Only one
 // of them is watched, as others may write into the directory all the time.
 func (f *follower) watchFile() {
-	if f.watcher == nil {
-		return
-	}
-	_ = f.watcher.Remove(filepath.Dir(f.path)) // it may not be watched
-	_ = f.watcher.Remove(f.path)               // another file than now
-	_ = f.watcher.Add(f.path)                  // if that fails, f.look is called seldom but called
+	f.notices.Remove(filepath.Dir(f.path))
+	f.notices.Remove(f.path) // another file than now
+	f.notices.Add(f.path)    // if that fails, f.look is called seldom but called
 }
 
 func (f *follower) watchDirectory() {
-	if f.watcher != nil {
-		_ = f.watcher.Add(filepath.Dir(f.path)) // it may not be there either
-	}
+	f.notices.Add(filepath.Dir(f.path)) // it may not be there either
 }

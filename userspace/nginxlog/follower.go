@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
+	"github.com/headgate/headgate/userspace/watch"
 )
 
 const (
@@ -38,9 +38,7 @@ type follower struct {
 	zones  map[string]string // names, so that each is allocated once
 	chunk  []byte
 
-	watcher  *fsnotify.Watcher // nil if there is none
-	events   <-chan fsnotify.Event
-	failures <-chan error
+	notices *watch.Notices // nil if there are none
 }
 
 // ended is a file that was replaced, and is read until then.
@@ -66,7 +64,7 @@ func newFollower(path string, o Options, found func(Offence)) *follower {
 func (f *follower) look(ctx context.Context, now time.Time) time.Duration {
 	f.turn(now)
 	wait := seldom
-	if f.watcher == nil || !f.gone.IsZero() && now.Sub(f.gone) < grace {
+	if f.notices == nil || !f.gone.IsZero() && now.Sub(f.gone) < grace {
 		wait = often
 	}
 	for _, t := range f.old {
@@ -240,7 +238,5 @@ func (f *follower) close() {
 	for _, t := range f.old {
 		t.close()
 	}
-	if f.watcher != nil {
-		f.watcher.Close()
-	}
+	f.notices.Close()
 }

@@ -249,7 +249,7 @@ func TestCase61NotTwice(t *testing.T) {
 		if err := <-others; err != nil || time.Since(began) > 2*timeout {
 			t.Errorf("another call: %v after %v", err, time.Since(began))
 		}
-		time.Sleep(timeout) // what they asked is answered, and harms nobody
+		time.Sleep(timeout)                                  // what they asked is answered, and harms nobody
 		if s := b.State(); s.InFlight != 0 || s.Calls != 4 { // two had no time left to ask in
 			t.Errorf("%+v", s)
 		}

@@ -4,17 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // To look tells of another content, and of nothing else, however often it is done.
 func TestLookTellsOfChangesOnly(t *testing.T) {
-	w, err := fsnotify.NewWatcher()
+	n, err := NewNotices()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer n.Close()
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "more", "b.txt")
 	write := func(name, text string) {
@@ -24,7 +22,7 @@ func TestLookTellsOfChangesOnly(t *testing.T) {
 	}
 	write(first, "1")
 	names, changes := []string{first}, 0
-	f := &follower{w: w, files: func() []string { return names }, changed: func() { changes++ }, last: Of(names)}
+	f := &follower{notices: n, files: func() []string { return names }, changed: func() { changes++ }, last: Of(names)}
 	for _, step := range []struct {
 		name string
 		do   func()
@@ -56,7 +54,7 @@ func TestLookTellsOfChangesOnly(t *testing.T) {
 		}
 		changes = 0
 	}
-	if got := w.WatchList(); len(got) != 2 {
+	if got := n.watcher.WatchList(); len(got) != 2 {
 		t.Errorf("watched: %q, want the directories of both", got)
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // quiet is how long nothing must happen to a file before it is read: what is written in pieces
@@ -60,14 +58,10 @@ func add(w io.Writer, name string) error {
 }
 
 // Files calls changed each time that the content of the files is another one than before, known at first, until
-// ctx ends. files is called before each look, since one file may name others. changed is called by the same goroutine.
-func Files(ctx context.Context, known Sum, files func() []string, changed func()) error {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	f := &follower{w: w, files: files, changed: changed, last: known}
+// ctx ends. files is called before each look, since one file may name others. changed is called by the same goroutine. What n
+// does not tell of, or all if it is nil, is seen within a minute.
+func Files(ctx context.Context, n *Notices, known Sum, files func() []string, changed func()) {
+	f := &follower{notices: n, files: files, changed: changed, last: known}
 	f.look()
 	timer := time.NewTimer(poll)
 	defer timer.Stop()
@@ -75,17 +69,13 @@ func Files(ctx context.Context, known Sum, files func() []string, changed func()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-timer.C:
 			f.look()
 			since = time.Time{}
 			timer.Reset(poll)
 			continue
-		case <-w.Events:
-		case _, open := <-w.Errors: // some events were lost
-			if !open {
-				return nil
-			}
+		case <-n.C():
 		}
 		if since.IsZero() {
 			since = time.Now()
@@ -98,7 +88,7 @@ func Files(ctx context.Context, known Sum, files func() []string, changed func()
 
 // follower knows what the files were when it last looked.
 type follower struct {
-	w       *fsnotify.Watcher
+	notices *Notices
 	files   func() []string
 	changed func()
 	names   []string
@@ -121,7 +111,7 @@ func (f *follower) look() {
 func (f *follower) sum() Sum {
 	f.names = f.files()
 	for _, dir := range directories(f.names) {
-		_ = f.w.Add(dir) // of one that is not there the poll tells
+		f.notices.Add(dir) // of one that is not there the poll tells
 	}
 	return Of(f.names)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/headgate/headgate/userspace/watch"
@@ -15,16 +17,19 @@ func watched(t *testing.T, names ...string) <-chan struct{} {
 	t.Helper()
 	known := watch.Of(names)
 	changes := make(chan struct{}, 16)
+	notices, err := watch.NewNotices()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		done <- watch.Files(ctx, known, func() []string { return names }, func() { changes <- struct{}{} })
-	}()
+	var files sync.WaitGroup
+	files.Go(func() {
+		watch.Files(ctx, notices, known, func() []string { return names }, func() { changes <- struct{}{} })
+	})
 	t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		files.Wait()
+		notices.Close()
 	})
 	return changes
 }
@@ -127,9 +132,7 @@ func TestChangedBeforeItIsWatched(t *testing.T) {
 	changes := make(chan struct{}, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go func() {
-		_ = watch.Files(ctx, known, func() []string { return []string{name} }, func() { changes <- struct{}{} })
-	}()
+	go watch.Files(ctx, nil, known, func() []string { return []string{name} }, func() { changes <- struct{}{} })
 	await(t, changes)
 }
 
@@ -137,4 +140,26 @@ func TestPipeIsNotWaitedFor(t *testing.T) {
 	if a, b := watch.Of([]string{"/dev/zero"}), watch.Of([]string{"/nowhere"}); a == b {
 		t.Error("two reasons have one sum")
 	}
+}
+
+// Where the kernel tells nothing, files are looked at once a minute.
+func TestWithoutNotices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "a.yaml")
+		write(t, name, "1")
+		names, changes := []string{name}, 0
+		ctx, stop := context.WithCancel(t.Context())
+		known := watch.Of(names)
+		go watch.Files(ctx, nil, known, func() []string { return names }, func() { changes++ })
+		for _, text := range []string{"2", "3"} {
+			before := changes
+			write(t, name, text)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if changes != before+1 {
+				t.Errorf("told %d times of %q", changes-before, text)
+			}
+		}
+		stop()
+	})
 }
