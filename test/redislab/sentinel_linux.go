@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/headgate/headgate/test/port"
 )
 
 // Group is a master and its replica, and a sentinel that makes the replica the master when that does not answer for half a
@@ -31,15 +33,15 @@ func StartGroup(tb testing.TB) *Group {
 }
 
 // startSentinel starts a server that keeps what it knows in its configuration file, as all sentinels do.
-func (g *Group) startSentinel(tb testing.TB, host, port string) *Server {
+func (g *Group) startSentinel(tb testing.TB, host, at string) *Server {
 	tb.Helper()
 	file := filepath.Join(tb.TempDir(), "sentinel.conf")
 	text := fmt.Sprintf("sentinel monitor %[1]s %[2]s %[3]s 1\nsentinel down-after-milliseconds %[1]s 500\n"+
-		"sentinel failover-timeout %[1]s 2000\n", g.Name, host, port)
+		"sentinel failover-timeout %[1]s 2000\n", g.Name, host, at)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	s := prepare(tb)
+	s := prepare(tb, port.Reserve(tb))
 	s.first = []string{file, "--sentinel"}
 	s.begin()
 	return s

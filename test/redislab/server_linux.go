@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/headgate/headgate/test/port"
 	"github.com/headgate/headgate/test/thread"
 )
 
@@ -39,7 +40,7 @@ type Server struct {
 // Start starts a server that keeps nothing on disk. args are more of redis-server's: "--maxmemory", "4mb".
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	s := prepare(tb, args...)
+	s := prepare(tb, port.Reserve(tb), args...)
 	s.begin()
 	return s
 }
@@ -48,17 +49,17 @@ func Start(tb testing.TB, args ...string) *Server {
 // connections to all addresses, at port 6379.
 func StartInside(tb testing.TB, inside func(func() error) error, args ...string) *Server {
 	tb.Helper()
-	s := prepare(tb, append([]string{"--protected-mode", "no"}, args...)...)
-	s.inside, s.bind, s.Addr = inside, "0.0.0.0", "127.0.0.1:6379"
+	s := prepare(tb, 6379, append([]string{"--protected-mode", "no"}, args...)...)
+	s.inside, s.bind = inside, "0.0.0.0"
 	s.begin()
 	return s
 }
 
 // prepare makes a server that does not run yet.
-func prepare(tb testing.TB, args ...string) *Server {
+func prepare(tb testing.TB, port int, args ...string) *Server {
 	tb.Helper()
 	s := &Server{
-		Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(reservePort(tb))), bind: "127.0.0.1",
+		Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), bind: "127.0.0.1",
 		tb: tb, args: args, dir: tb.TempDir(), inside: func(f func() error) error { return f() },
 	}
 	tb.Cleanup(s.Kill)

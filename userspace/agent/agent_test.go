@@ -183,9 +183,13 @@ func TestFileIsWatched(t *testing.T) {
 	events := l.agent.Events()
 	defer events.Close()
 	l.write(limited(upstream, "5"))
-	for e := range events.Events() {
-		if e.Kind == event.Reloaded {
-			break
+	late := time.After(2 * forever) // where the kernel tells nothing it takes a minute
+	for reloaded := false; !reloaded; {
+		select {
+		case e := <-events.Events():
+			reloaded = e.Kind == event.Reloaded
+		case <-late:
+			t.Fatalf("the change was not seen\n%s", l.log)
 		}
 	}
 	if got := l.statuses(7, "X-Forwarded-For", "192.0.2.1"); got[200] != 6 {

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/headgate/headgate/test/port"
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
 )
@@ -96,12 +98,7 @@ metrics: {listen: "unix:DIR/metrics.sock"}
 func TestListensOnlyWhereTheFileSays(t *testing.T) {
 	l := newLab(t, limited("http://127.0.0.1:1", "0"))
 	l.start()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
+	address := fmt.Sprint("127.0.0.1:", port.Reserve(t))
 	more := "metrics: {listen: \"" + address + "\"}\n"
 	wantFree := func(when string) {
 		t.Helper()
@@ -123,7 +120,7 @@ func TestListensOnlyWhereTheFileSays(t *testing.T) {
 	}
 	again.Close()
 	l.reload(limited("http://127.0.0.1:1", "0") + more)
-	client := &http.Client{Transport: new(http.Transport)}
+	client := &http.Client{Timeout: forever, Transport: new(http.Transport)}
 	defer client.CloseIdleConnections()
 	get := func() {
 		t.Helper()

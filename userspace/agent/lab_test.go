@@ -106,10 +106,13 @@ func (l *lab) end() {
 			l.t.Errorf("the agent ended: %v\n%s", err, l.log)
 		}
 	case <-time.After(forever):
-		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
 		l.t.Errorf("the agent does not end\n%s", l.log)
 	}
-	l.ended <- nil
+	select {
+	case l.ended <- nil:
+	default: // it has ended after all
+	}
 }
 
 // reload is a reload that must succeed.

@@ -12,29 +12,20 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-)
 
-// freePort returns a port that nobody listens on.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp4", "0.0.0.0:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
+	"github.com/headgate/headgate/test/port"
+)
 
 // A listener moves to an address that overlaps with its own in one reload, without a connection that is refused.
 func TestOverlappingListeners(t *testing.T) {
-	port := freePort(t)
+	at := port.Reserve(t)
 	text := func(host, more string) string {
-		return fmt.Sprintf("metrics: {listen: %q}\n%s", fmt.Sprint(host, ":", port), more)
+		return fmt.Sprintf("metrics: {listen: %q}\n%s", fmt.Sprint(host, ":", at), more)
 	}
 	l := newLab(t, text("0.0.0.0", ""))
 	l.start()
-	url := fmt.Sprintf("http://127.0.0.1:%d/healthz", port)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	url := fmt.Sprintf("http://127.0.0.1:%d/healthz", at)
+	client := &http.Client{Timeout: forever, Transport: &http.Transport{DisableKeepAlives: true}}
 	get := func() error {
 		res, err := client.Get(url)
 		if err == nil {
@@ -46,7 +37,7 @@ func TestOverlappingListeners(t *testing.T) {
 	want := func(when string) {
 		t.Helper()
 		eventually(t, "an answer "+when, func() bool { return get() == nil }) // the socket that is gone may be there for a moment
-		if other, err := net.Listen("tcp4", fmt.Sprint("127.0.0.1:", port)); err == nil {
+		if other, err := net.Listen("tcp4", fmt.Sprint("127.0.0.1:", at)); err == nil {
 			other.Close()
 			t.Errorf("%s: another process can listen there", when)
 		}
@@ -66,7 +57,7 @@ func TestOverlappingListeners(t *testing.T) {
 	var refused atomic.Int64
 	load.Go(func() {
 		for !stop.Load() {
-			conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", at))
 			switch {
 			case err == nil:
 				conn.Close()
@@ -88,7 +79,7 @@ func TestOverlappingListeners(t *testing.T) {
 
 // A listener that stays makes no room where another one moves: who asks for that gets no share of its connections.
 func TestListenerThatStaysIsNotShared(t *testing.T) {
-	moving, staying := freePort(t), freePort(t)
+	moving, staying := port.Reserve(t), port.Reserve(t)
 	text := func(host string) string {
 		return fmt.Sprintf("metrics: {listen: \"%s:%d\"}\nauth: {listen: [\"127.0.0.1:%d\"]}\n", host, moving, staying)
 	}

@@ -357,7 +357,7 @@ func TestAnotherReason(t *testing.T) {
 				told = append(told, line)
 			}
 		}
-		if len(told) != 2 || !strings.Contains(told[0], "see whether Redis runs") || !strings.Contains(told[1], "EVALSHA") {
+		if len(told) != 2 || !strings.Contains(told[0], "see whether Redis runs") || !strings.Contains(told[1], "headgate.conf grants") {
 			t.Errorf("told %q", told)
 		}
 	})
