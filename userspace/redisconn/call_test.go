@@ -249,9 +249,42 @@ func TestCase61NotTwice(t *testing.T) {
 		if err := <-others; err != nil || time.Since(began) > 2*timeout {
 			t.Errorf("another call: %v after %v", err, time.Since(began))
 		}
-		time.Sleep(timeout)                                  // what they asked is answered, and harms nobody
-		if s := b.State(); s.InFlight != 0 || s.Calls != 4 { // two had no time left to ask in
+		time.Sleep(timeout) // what was asked is answered, and harms nobody
+		if s := b.State(); s.InFlight != 0 || s.Calls != 6 || s.Timeouts != 4 {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Who leaves before others that wait is not in their way: what was not sent yet never is.
+func TestLeavesBeforeOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		b.fake.set(after(timeout - 2*time.Millisecond))
+		var wg sync.WaitGroup
+		for i := range trips + 2 {
+			wg.Go(func() {
+				if _, err := b.Do(ask(strconv.Itoa(i)), 0); (err != nil) != (i >= trips) { // two round trips are too long for the later ones
+					t.Errorf("call %d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		began := time.Now()
+		if _, err := b.Do(ask("hasty"), timeout-time.Millisecond); !errors.Is(err, ErrTimeout) || time.Since(began) != time.Millisecond {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if n := b.State().InFlight; n != trips+2 {
+			t.Errorf("%d calls wait, want those of the others", n)
+		}
+		wg.Wait()
+		time.Sleep(2 * timeout)
+		for _, trip := range b.fake.made() {
+			for _, call := range trip.calls {
+				if call == "hasty" {
+					t.Error("a call was sent that nobody waits for")
+				}
+			}
 		}
 	})
 }

@@ -2,6 +2,8 @@ package redisconn
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 )
 
@@ -17,7 +19,7 @@ func (l *lane) land(f *flight) {
 	now := time.Now()
 	fault := l.judge(f, now.Sub(f.since))
 	l.mu.Lock()
-	told := f.waiters[f.told:]
+	told := slices.DeleteFunc(f.waiters, func(w *waiter) bool { return w.left })
 	for _, w := range told {
 		w.reply, w.err = w.job.reply, w.job.err
 		if w.err != nil && l.conn.ctx.Err() != nil {
@@ -25,7 +27,7 @@ func (l *lane) land(f *flight) {
 		}
 	}
 	l.waiting -= len(told)
-	f.told = len(f.waiters)
+	f.waiters = f.waiters[:0]
 	changed := f.era == l.breaker.era && l.record(fault, f.since, now)
 	l.settle(aftermath{told: told, changed: changed})
 }
@@ -76,15 +78,18 @@ func (l *lane) expire() {
 	now := time.Now()
 	var a aftermath
 	l.mu.Lock()
-	for i := range l.flights {
-		a.told = append(a.told, l.flights[i].expire(now)...)
+	for w := range l.flying() {
+		if w.left = !w.deadline.After(now); w.left {
+			a.told = append(a.told, w)
+		}
 	}
-	n := 0
-	for n < len(l.queue) && !l.queue[n].deadline.After(now) {
-		n++
-	}
-	a.told = append(a.told, l.queue[:n]...)
-	l.dequeue(n)
+	l.queue = slices.DeleteFunc(l.queue, func(w *waiter) bool {
+		late := !w.deadline.After(now)
+		if late {
+			a.told = append(a.told, w)
+		}
+		return late
+	})
 	for _, w := range a.told {
 		w.err = ErrTimeout
 	}
@@ -96,14 +101,17 @@ func (l *lane) expire() {
 	l.settle(a)
 }
 
-// expire returns those of a flight whose time is up. They leave.
-func (f *flight) expire(now time.Time) []*waiter {
-	first := f.told
-	for f.told < len(f.waiters) && !f.waiters[f.told].deadline.After(now) {
-		f.waiters[f.told].left = true
-		f.told++
+// flying are the calls under way that somebody waits for.
+func (l *lane) flying() iter.Seq[*waiter] {
+	return func(yield func(*waiter) bool) {
+		for i := range l.flights {
+			for _, w := range l.flights[i].waiters {
+				if !w.left && !yield(w) {
+					return
+				}
+			}
+		}
 	}
-	return f.waiters[first:f.told]
 }
 
 // silent reports whether nothing was answered for so long that the servers do not answer.
@@ -126,22 +134,25 @@ func (l *lane) arm() {
 	if l.armed || l.waiting == 0 {
 		return
 	}
-	var first time.Time
-	if len(l.queue) > 0 {
-		first = l.queue[0].deadline
+	l.armed, l.due = true, time.Now().Add(l.conn.timeout) // nobody waits longer
+	for _, w := range l.queue {
+		l.due = earlier(l.due, w.deadline)
 	}
-	for i := range l.flights {
-		f := &l.flights[i]
-		if f.told < len(f.waiters) && (first.IsZero() || f.waiters[f.told].deadline.Before(first)) {
-			first = f.waiters[f.told].deadline
-		}
+	for w := range l.flying() {
+		l.due = earlier(l.due, w.deadline)
 	}
-	l.armed = true
 	if l.timer == nil {
-		l.timer = time.AfterFunc(time.Until(first), l.expire)
+		l.timer = time.AfterFunc(time.Until(l.due), l.expire)
 		return
 	}
-	l.timer.Reset(time.Until(first))
+	l.timer.Reset(time.Until(l.due))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // settle unlocks the lane, and does what is left to do. Where its servers are left alone, nobody stays in the queue.
@@ -173,13 +184,9 @@ func (l *lane) settle(a aftermath) {
 func (l *lane) close() {
 	l.mu.Lock()
 	var told []*waiter
-	for i := range l.flights {
-		f := &l.flights[i]
-		for _, w := range f.waiters[f.told:] {
-			w.left = true
-			told = append(told, w)
-		}
-		f.told = len(f.waiters)
+	for w := range l.flying() {
+		w.left = true
+		told = append(told, w)
 	}
 	told = append(told, l.queue...)
 	l.dequeue(len(l.queue))

@@ -36,16 +36,16 @@ type lane struct {
 	trip    time.Duration // mean of the last round trips
 	nursed  bool          // a goroutine is about to find out whether servers answer again
 	timer   *time.Timer   // calls expire at the deadline of the first that waits
-	armed   bool
+	armed   bool          // the timer is set, to due
+	due     time.Time
 }
 
 // flight is a round trip.
 type flight struct {
 	on      bool // a goroutine carries calls
 	since   time.Time
-	waiters []*waiter
+	waiters []*waiter // those that have left are there too; none before it begins and when it has ended
 	jobs    []*job
-	told    int // so many of waiters, the first, were told what came of it, or that it takes too long
 	era     int // of the breaker
 }
 
@@ -53,14 +53,14 @@ func newLane(c *Conn, room int, probes []string) *lane {
 	return &lane{conn: c, room: room, probes: probes, breaker: newBreaker(room)}
 }
 
-// enqueue takes a call, unless it returns why not.
-func (l *lane) enqueue(w *waiter) error {
+// enqueue takes a call that may wait for so long, unless it returns why not.
+func (l *lane) enqueue(w *waiter, patience time.Duration) error {
 	c := l.conn
 	c.counts.calls.Add(1)
 	now := time.Now()
-	w.deadline = now.Add(c.timeout)
+	w.deadline = now.Add(patience)
 	l.mu.Lock()
-	err := l.admit()
+	err := l.admit(patience)
 	if err != nil {
 		l.mu.Unlock()
 		c.counts.count(err)
@@ -68,6 +68,7 @@ func (l *lane) enqueue(w *waiter) error {
 	}
 	l.queue = append(l.queue, w)
 	l.waiting++
+	l.armed = l.armed && !w.deadline.Before(l.due)
 	l.arm()
 	f := l.idle()
 	if f != nil {
@@ -80,9 +81,11 @@ func (l *lane) enqueue(w *waiter) error {
 	return nil
 }
 
-// admit returns why a call cannot be taken now.
-func (l *lane) admit() error {
+// admit returns why a call that may wait for so long cannot be taken now.
+func (l *lane) admit(patience time.Duration) error {
 	switch {
+	case patience <= 0:
+		return ErrTimeout
 	case l.conn.ctx.Err() != nil:
 		return ErrClosed
 	case !l.breaker.admits(l.waiting):
@@ -120,7 +123,7 @@ func (l *lane) board(f *flight) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.queue), together)
-	f.waiters, f.jobs, f.told = append(f.waiters[:0], l.queue[:n]...), f.jobs[:0], 0
+	f.waiters, f.jobs = append(f.waiters[:0], l.queue[:n]...), f.jobs[:0]
 	f.era = l.breaker.era
 	for _, w := range f.waiters {
 		f.jobs = append(f.jobs, &w.job)

@@ -112,11 +112,8 @@ func open(o Options, t transport, lanes int) *Conn {
 // is ErrTimeout, ErrOpen, ErrBusy, ErrClosed or tells what the server said; the script may have run, and in a cluster whose
 // connection broke even twice.
 func (c *Conn) Do(call Call, spent time.Duration) (string, error) {
-	if spent > 0 {
-		return c.doWithin(c.timeout-spent, call)
-	}
 	w := c.newWaiter(call)
-	if err := c.lane(call).enqueue(w); err != nil {
+	if err := c.lane(call).enqueue(w, c.timeout-spent); err != nil {
 		w.free()
 		return "", err
 	}
@@ -126,32 +123,11 @@ func (c *Conn) Do(call Call, spent time.Duration) (string, error) {
 	return reply, err
 }
 
-// doWithin is Do for a caller who has less time than other calls of the lane, which may be behind them.
-func (c *Conn) doWithin(left time.Duration, call Call) (string, error) {
-	if left <= 0 {
-		return "", ErrTimeout
-	}
-	type answer struct {
-		reply string
-		err   error
-	}
-	told := make(chan answer, 1)
-	late := time.NewTimer(left)
-	defer late.Stop()
-	c.Start(call, func(reply string, err error) { told <- answer{reply, err} })
-	select {
-	case a := <-told:
-		return a.reply, a.err
-	case <-late.C:
-		return "", ErrTimeout
-	}
-}
-
 // Start is Do that does not wait: done, which must not wait either, is called later, or at once with ErrOpen, ErrBusy or ErrClosed.
 func (c *Conn) Start(call Call, done func(reply string, err error)) {
 	w := c.newWaiter(call)
 	w.done = done
-	if err := c.lane(call).enqueue(w); err != nil {
+	if err := c.lane(call).enqueue(w, c.timeout); err != nil {
 		w.free()
 		done("", err)
 	}
