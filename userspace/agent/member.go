@@ -131,12 +131,12 @@ func (a *Agent) resize(f *fleet.Fleet) {
 // spare returns why a prefix must not be dropped, beside what the kernel's limiter knows; empty for no reason.
 func (a *Agent) spare(p netip.Prefix, redis *redisconn.Conn) string {
 	a.mu.RLock()
-	file, s, proxy := a.state.file, a.state.sharing, a.state.proxy
+	file, proxy := a.state.file, a.state.proxy
 	a.mu.RUnlock()
 	switch {
 	case slices.ContainsFunc(trusted(file), p.Overlaps):
 		return "a trusted proxy is in it, whose packets are those of its clients"
-	case redis.Reaches(p), s != nil && slices.ContainsFunc(s.redis.Addrs, func(addr string) bool { return isIn(p, addr) }):
+	case redis.Reaches(p):
 		return "a server of redis is in it"
 	case proxy != nil && proxy.Reaches(p):
 		return "a server of the upstream is in it"
@@ -144,12 +144,6 @@ func (a *Agent) spare(p netip.Prefix, redis *redisconn.Conn) string {
 		return "it is an address of this machine"
 	}
 	return ""
-}
-
-// isIn reports whether the host of an address, HOST:PORT, is an IP address in p.
-func isIn(p netip.Prefix, addr string) bool {
-	at, err := netip.ParseAddrPort(addr)
-	return err == nil && p.Contains(at.Addr().Unmap().WithZone(""))
 }
 
 // share publishes what this machine has handed down, if it is in a fleet.

@@ -27,7 +27,8 @@ type Redis struct {
 // What a Redis without a Timeout or a MaxInFlight has.
 const (
 	// DefaultRedisTimeout is many round trips within a data centre, and less than people notice.
-	DefaultRedisTimeout  = 20 * time.Millisecond
+	DefaultRedisTimeout = 20 * time.Millisecond
+	// DefaultRedisInFlight is many times what waits for a Redis that is well.
 	DefaultRedisInFlight = 1024
 )
 

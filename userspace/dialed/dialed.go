@@ -3,6 +3,8 @@
 package dialed
 
 import (
+	"context"
+	"net"
 	"net/netip"
 	"sync"
 	"syscall"
@@ -25,17 +27,27 @@ func (a *Addrs) Control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-func (a *Addrs) note(address string, now time.Time) {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return // no address of the internet
+// LookUp remembers the addresses that a name has now, before it is dialed. It returns when ctx ends.
+func (a *Addrs) LookUp(ctx context.Context, name string) {
+	all, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", name) // of one that has none there is nothing to remember
+	for _, addr := range all {
+		a.add(addr, time.Now())
 	}
+}
+
+func (a *Addrs) note(address string, now time.Time) {
+	if at, err := netip.ParseAddrPort(address); err == nil { // one of the internet
+		a.add(at.Addr(), now)
+	}
+}
+
+func (a *Addrs) add(addr netip.Addr, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.last == nil {
 		a.last = map[netip.Addr]time.Time{}
 	}
-	a.last[at.Addr().Unmap().WithZone("")] = now
+	a.last[plain(addr)] = now
 	if len(a.last) > most {
 		delete(a.last, a.oldest())
 	}
@@ -61,3 +73,12 @@ func (a *Addrs) In(prefix netip.Prefix) bool {
 	}
 	return false
 }
+
+// IsIn reports whether a host, as it is written in a file, is an address in a prefix. A name is not.
+func IsIn(host string, prefix netip.Prefix) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && prefix.Contains(plain(addr))
+}
+
+// plain returns an address as prefixes have it.
+func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }

@@ -33,6 +33,30 @@ func TestIn(t *testing.T) {
 	}
 }
 
+// An address in a file is known by what it says, and a name when it was looked up.
+func TestNames(t *testing.T) {
+	var a Addrs
+	a.LookUp(t.Context(), "localhost")
+	a.LookUp(t.Context(), "127.0.0.9")
+	a.LookUp(t.Context(), "")
+	for prefix, want := range map[string]bool{"127.0.0.1/32": true, "127.0.0.9/32": true, "127.0.0.2/32": false} {
+		if got := a.In(netip.MustParsePrefix(prefix)); got != want {
+			t.Errorf("%s: %v, want %v", prefix, got, want)
+		}
+	}
+	for _, one := range []struct {
+		host, prefix string
+		want         bool
+	}{
+		{"192.0.2.1", "192.0.2.0/24", true}, {"::ffff:192.0.2.1", "192.0.2.0/24", true}, {"fe80::1%eth0", "fe80::/64", true},
+		{"192.0.2.1", "192.0.3.0/24", false}, {"localhost", "127.0.0.0/8", false}, {"", "0.0.0.0/0", false},
+	} {
+		if got := IsIn(one.host, netip.MustParsePrefix(one.prefix)); got != one.want {
+			t.Errorf("%q in %s: %v", one.host, one.prefix, got)
+		}
+	}
+}
+
 // Who does not answer is known too, by the address of its name.
 func TestControl(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

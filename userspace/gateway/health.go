@@ -113,6 +113,9 @@ func (p *Proxy) runChecks(ctx context.Context, pool *pool) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	defer stop()
+	if p.o.Transport == nil {
+		checks.Go(func() { p.lookUp(ctx, pool) })
+	}
 	if pool.health.Path != "" {
 		for _, s := range pool.servers {
 			checks.Go(func() { p.checkAlways(ctx, pool, s) })
@@ -121,6 +124,13 @@ func (p *Proxy) runChecks(ctx context.Context, pool *pool) {
 	select {
 	case <-ctx.Done():
 	case <-pool.retired:
+	}
+}
+
+// lookUp has Reaches know the servers before a request goes to them.
+func (p *Proxy) lookUp(ctx context.Context, pool *pool) {
+	for _, s := range pool.servers {
+		p.met.LookUp(ctx, s.url.Hostname())
 	}
 }
 

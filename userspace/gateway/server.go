@@ -160,16 +160,29 @@ func (s *Server) isClosed() bool {
 	return s.closed
 }
 
-// stopListening closes the listeners. Then all connections are known that they have accepted.
+// stopListening closes the listeners.
 func (s *Server) stopListening() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.closed = true
 	for _, l := range s.listeners {
 		_ = l.Close() // there is nothing to lose
 	}
 	s.listeners = nil
-	s.mu.Unlock()
-	s.accepting.Wait() // for one that was accepted a moment ago: net/http has yet to say so
+}
+
+// settle waits until all connections are known that were accepted before stopListening: of one that was a moment ago net/http has
+// yet to say so.
+func (s *Server) settle(ctx context.Context) {
+	settled := make(chan struct{})
+	go func() {
+		defer close(settled)
+		s.accepting.Wait()
+	}()
+	select {
+	case <-settled:
+	case <-ctx.Done():
+	}
 }
 
 // Shutdown takes no more connections and waits until the requests under way have ended, tunnels included, or ctx
@@ -177,6 +190,7 @@ func (s *Server) stopListening() {
 // those of HTTP/1 with the next response.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopListening()
+	s.settle(ctx)
 	s.server.SetKeepAlivesEnabled(false)
 	s.awaitFirstRequests(ctx)
 	err := unlessClosed(s.server.Shutdown(ctx))
@@ -195,6 +209,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) Retire(ctx context.Context) {
 	s.retired.Store(true)
 	s.stopListening()
+	s.settle(ctx)
 	for {
 		if open, _ := s.Connections(); open == 0 {
 			return

@@ -45,8 +45,7 @@ func (p *Proxy) Servers() []ServerState {
 // Reaches reports whether an address of a server is in a prefix: one that is configured, or that the proxy has connected to.
 func (p *Proxy) Reaches(prefix netip.Prefix) bool {
 	return p.met.In(prefix) || slices.ContainsFunc(p.pool.Load().servers, func(s *server) bool {
-		addr, err := netip.ParseAddr(s.url.Hostname())
-		return err == nil && prefix.Contains(addr.Unmap().WithZone(""))
+		return dialed.IsIn(s.url.Hostname(), prefix)
 	})
 }
 

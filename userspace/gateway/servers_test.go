@@ -11,11 +11,17 @@ import (
 func TestReaches(t *testing.T) {
 	named := backend(t, func(http.ResponseWriter, *http.Request) {})
 	named.Host = strings.Replace(named.Host, "127.0.0.1", "localhost", 1)
-	p := newTestProxy(t, upstream(named), ProxyOptions{})
-	if p.Reaches(netip.MustParsePrefix("127.0.0.0/8")) {
+	looked, met := newTestProxy(t, upstream(named), ProxyOptions{}), newTestProxy(t, upstream(named), ProxyOptions{})
+	at := netip.MustParsePrefix("127.0.0.0/8")
+	if looked.Reaches(at) {
 		t.Error("a server that nobody has looked up is known")
 	}
-	do(t, client(t, &http.Transport{}), http.MethodGet, serveProxy(t, p), "")
+	looked.lookUp(t.Context(), looked.pool.Load())
+	do(t, client(t, &http.Transport{}), http.MethodGet, serveProxy(t, met), "")
+	if !looked.Reaches(at) || !met.Reaches(at) {
+		t.Errorf("by its name %v, by a request %v", looked.Reaches(at), met.Reaches(at))
+	}
+	p := met
 	if err := p.Replace(upstream(named, parse(t, "http://192.0.2.1:9000"), parse(t, "http://[2001:db8::1]"))); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/userspace/config"
+	"github.com/headgate/headgate/userspace/dialed"
 )
 
 // fake is servers that do as a test says.
@@ -141,7 +142,7 @@ func start(t *testing.T, lanes int, c config.Redis) *bench {
 	b := &bench{fake: &fake{answer: after(time.Millisecond)}, log: logged{lines: new([]string)}}
 	c.Prefix = "p"
 	o := Options{Config: c, Log: slog.New(b.log), Changed: func(s State) { b.states = append(b.states, s.Health) }}
-	b.Conn = open(o, b.fake, lanes)
+	b.Conn = open(o, b.fake, new(dialed.Addrs), lanes)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

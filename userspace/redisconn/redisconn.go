@@ -15,7 +15,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,7 +43,7 @@ const (
 	patientCalls = 8
 )
 
-// Options are what a Conn needs. Config must be set.
+// Options are what a Conn needs. Config must be set; where its Timeout or MaxInFlight is 0, the default of files holds.
 type Options struct {
 	Config config.Redis
 	Log    *slog.Logger // told of changes of state; nil for slog.Default
@@ -53,6 +55,7 @@ type Options struct {
 type Conn struct {
 	timeout   time.Duration
 	transport transport
+	addrs     []string // of Config
 	met       *dialed.Addrs
 	lanes     []*lane
 	watch     watch
@@ -85,19 +88,17 @@ func Open(o Options) (*Conn, error) {
 	if o.Config.Mode == config.RedisCluster {
 		n = clusterLanes
 	}
-	c := open(o, t, n)
-	c.met = met
-	return c, nil
+	return open(o, t, met, n), nil
 }
 
 // open returns a Conn whose calls a transport carries.
-func open(o Options, t transport, lanes int) *Conn {
+func open(o Options, t transport, met *dialed.Addrs, lanes int) *Conn {
 	o.Config.Timeout = cmp.Or(o.Config.Timeout, config.DefaultRedisTimeout)
 	o.Config.MaxInFlight = cmp.Or(o.Config.MaxInFlight, config.DefaultRedisInFlight)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	c := &Conn{timeout: o.Config.Timeout, transport: t, met: new(dialed.Addrs), patient: make(chan struct{}, patientCalls)}
+	c := &Conn{timeout: o.Config.Timeout, transport: t, addrs: o.Config.Addrs, met: met, patient: make(chan struct{}, patientCalls)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.watch = watch{conn: c, log: o.Log, changed: o.Changed, health: Up, since: time.Now(), told: map[string]bool{}}
 	// Each lane has its own part, so that calls that wait for one master cannot use up the room of others'.
@@ -191,8 +192,14 @@ func (c *Conn) ended() error {
 	return ErrTimeout
 }
 
-// Reaches reports whether an address of a server is in a prefix: one that this process has connected to, or tried to.
-func (c *Conn) Reaches(prefix netip.Prefix) bool { return c.met.In(prefix) }
+// Reaches reports whether an address of a server is in a prefix: one that is configured, or that this process has connected
+// to, or tried to.
+func (c *Conn) Reaches(prefix netip.Prefix) bool {
+	return c.met.In(prefix) || slices.ContainsFunc(c.addrs, func(addr string) bool {
+		host, _, err := net.SplitHostPort(addr)
+		return err == nil && dialed.IsIn(host, prefix)
+	})
+}
 
 // Close ends all connections, and calls under way with ErrClosed. It returns when nothing runs any more.
 func (c *Conn) Close() error {

@@ -121,6 +121,8 @@ func TestTwoCallsTakeTheTimeOfOne(t *testing.T) {
 		equal(t, "calls", len(store.calls), 2)
 		equal(t, "spent before the first", store.calls[0].spent, 0)
 		equal(t, "spent before the second", store.calls[1].spent, 7*time.Millisecond)
+		decide(l, with(get("/health"), "Appid", "7"))
+		equal(t, "spent before the only one", store.calls[2].spent, 0)
 	})
 }
 

@@ -15,15 +15,23 @@ import (
 // the time of one.
 func (d *Decision) take() bool {
 	s := d.sharing
-	began := s.clock()
+	divided := s.isDivided()
+	var spent time.Duration
 	for i := range s.asked {
 		c := d.newCall(i, false)
 		if c.from == c.to {
 			continue
 		}
-		if answered := d.takeOf(c, s.spent(began)); !d.Allowed {
+		var began time.Time
+		if divided {
+			began = time.Now()
+		}
+		if answered := d.takeOf(c, spent); !d.Allowed {
 			s.giveBack(d)
 			return answered
+		}
+		if divided {
+			spent += time.Since(began)
 		}
 	}
 	return true
@@ -43,22 +51,6 @@ func (d *Decision) takeOf(c call, spent time.Duration) bool {
 	}
 	s.note(d, c)
 	return true
-}
-
-// clock returns the time if it is needed later, as there may be several calls.
-func (s *sharing) clock() (t time.Time) {
-	if s.isDivided() {
-		t = time.Now()
-	}
-	return t
-}
-
-// spent returns how long the calls before the last one took.
-func (s *sharing) spent(began time.Time) time.Duration {
-	if len(s.calls) == 1 {
-		return 0
-	}
-	return time.Since(began)
 }
 
 // isDivided reports whether the limits in the store are of several groups.
@@ -110,7 +102,9 @@ func (d *Decision) newCall(i int, all bool) call {
 			})
 		}
 	}
-	c.to = len(s.charges)
+	if c.to = len(s.charges); c.from == c.to {
+		return c
+	}
 	holds := func(c shared.Charge) bool { return c.Limit.Algorithm == config.Concurrent }
 	if slices.ContainsFunc(s.charges[c.from:], holds) {
 		c.tag = strings.Clone(c.tag) // the store keeps it as long as it keeps places
