@@ -23,7 +23,7 @@ func NewNotices() (*Notices, error) {
 // listen takes all that the library says as it comes: it may say something while it holds the lock that Add waits for.
 func (n *Notices) listen() {
 	for {
-		open := true
+		var open bool
 		select {
 		case _, open = <-n.watcher.Events:
 		case _, open = <-n.watcher.Errors: // some events were lost
