@@ -54,7 +54,7 @@ func TestUnsetTellsOfTheFleet(t *testing.T) {
 	if code := c.run(t, "unset", "198.51.100.7", "203.0.113.7", "--pin", dir); code != exitDone || c.out.String() != "unset 198.51.100.7/32, 203.0.113.7/32\n" {
 		t.Fatalf("exit %d, %q, %q", code, c.out.String(), c.err.String())
 	}
-	want := "headgate: note: 198.51.100.7/32 has a rule of the fleet, which comes back; `headgate unset 198.51.100.7/32 --fleet` takes it back on all machines\n"
+	want := "headgate: note: 198.51.100.7/32 has a rule of the fleet, which comes back within a minute; `headgate unset 198.51.100.7/32 --fleet` takes it back on all machines\n"
 	if c.err.String() != want {
 		t.Errorf("%q, want %q", c.err.String(), want)
 	}

@@ -95,7 +95,7 @@ func (e *env) noticeFleet(i *loader.Instance, prefixes []netip.Prefix) error {
 			return err
 		}
 		if slices.ContainsFunc(rules, func(r rulemap.Rule) bool { return r.Origin.String() == rulemap.Fleet.String() }) {
-			e.notice("note: %s has a rule of the fleet, which comes back; `headgate unset %s --fleet` takes it back on all machines", p, p)
+			e.notice("note: %s has a rule of the fleet, which comes back within a minute; `headgate unset %s --fleet` takes it back on all machines", p, p)
 		}
 	}
 	return nil

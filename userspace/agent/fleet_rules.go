@@ -31,7 +31,7 @@ func (a *Agent) FleetRules() ([]admin.KnownRule, error) {
 		case !r.InForce:
 			all[i].Spared = "the kernel does not have it yet; see the log"
 		case !held[fleetPlace{r.Prefix, r.Action}]:
-			all[i].InForce, all[i].Spared = false, "a rule of this machine is at the prefix, or the rule is for a part of a source; see the log"
+			all[i].InForce, all[i].Spared = false, "the kernel does not have it: a rule of this machine is at the prefix, it is for a part of a source, or it was unset here and comes back within a minute"
 		}
 	}
 	return all, nil

@@ -33,7 +33,8 @@ func (a *Agent) settleFleet(before *sharing, file *config.File) {
 	if file.Fleet != nil {
 		m.config = *file.Fleet
 	}
-	if a.fleet.Load() != nil && s.sharing == before && s.member == m {
+	if f := a.fleet.Load(); f != nil && s.sharing == before && s.member == m {
+		f.AskAgain() // the file may protect others
 		return
 	}
 	s.member = m

@@ -241,6 +241,11 @@ handdown: {after: 1, within: 10s, for: 1h}
 			}
 		}
 	}
+	all[0].reload(strings.NewReplacer("NAME", "web-1", "192.0.2.80", "198.18.5.80").Replace(text))
+	upstream := netip.MustParseAddr("198.18.5.80")
+	eventually(t, "what the file protects by now is free at once", func() bool {
+		return !slices.ContainsFunc(all[0].fleetRules(), func(r fleet.Rule) bool { return r.Prefix.Contains(upstream) })
+	})
 	if _, err := all[0].agent.SetFleet([]admin.FleetRule{rule("10.0.0.0/7")}); !errors.As(err, new(admin.Refusal)) {
 		t.Errorf("a rule that no fleet may have: %v", err)
 	}

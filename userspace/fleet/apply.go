@@ -18,6 +18,9 @@ func (a *follower) apply(ctx context.Context) error {
 		return err
 	}
 	now := time.Now()
+	if a.again.Swap(false) {
+		a.askAt = now
+	}
 	again := !now.Before(a.askAt)
 	due := !a.hiddenAt.IsZero() && !now.Before(a.hiddenAt)
 	if !again && !due && !a.dirty {

@@ -96,6 +96,7 @@ type Fleet struct {
 	wake    wake
 	joined  atomic.Bool // all messages are seen from then on, and what was said before has to be looked up
 	silent  silent
+	again   atomic.Bool // it is to be asked again what protects the prefixes
 
 	following turn     // held while the rules are read and applied
 	follower  follower // guarded by following
@@ -114,7 +115,9 @@ func New(o Options) *Fleet {
 		quota: newWindow(o.Config.MaxPublished), shared: newQueue(o.Config.MaxPublished), wake: make(wake, 1),
 		following: newTurn(),
 	}
-	f.roll.census.n = max(o.Members, 1)
+	// What the member before this one has seen is given up only after a while: those who share another Redis from now on come there
+	// one by one.
+	f.roll.census = census{n: max(o.Members, 1), counted: o.Members > 1}
 	f.standing.Store(&standing{})
 	f.shown.Store(&[]known{})
 	f.follower = follower{Fleet: f, view: newView(o.Redis.Name), whole: true}
@@ -149,6 +152,12 @@ func (f *Fleet) Run(ctx context.Context) {
 	parts.Go(func() { f.o.Conn.Subscribe(ctx, f.keys.channel, f.hear) })
 	parts.Wait()
 	f.leave(context.WithoutCancel(ctx))
+}
+
+// AskAgain has the follower ask again what protects the prefixes of rules, as that may be something else now. It does not wait.
+func (f *Fleet) AskAgain() {
+	f.again.Store(true)
+	f.wake.up()
 }
 
 // follows reports whether rules of the fleet come into force here.

@@ -78,8 +78,8 @@ func TestMembersComeAndGo(t *testing.T) {
 	})
 }
 
-// TestMembersOfBefore shows that a member that takes the place of another one begins with its number, and goes by what it
-// sees as soon as it sees something.
+// TestMembersOfBefore shows that a member that takes the place of another one begins with its number, and gives that up only when
+// it has seen another one for long enough: others may be about to come.
 func TestMembersOfBefore(t *testing.T) {
 	bubble(t, func(t *testing.T, r *fakeRedis) {
 		c := r.connect()
@@ -90,8 +90,10 @@ func TestMembersOfBefore(t *testing.T) {
 		settle()
 		wantSizes(t, "away", m, 3)
 		c.fail(nil)
+		time.Sleep(goneAfter - beatEvery)
+		wantSizes(t, "seen alone for a moment", m, 3)
 		settle()
-		wantSizes(t, "seen", m, 1, 1)
+		wantSizes(t, "seen alone", m, 1, 1)
 	})
 }
 

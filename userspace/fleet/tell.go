@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/userspace/event"
+	"github.com/headgate/headgate/userspace/redisconn"
 )
 
 const (
@@ -36,10 +37,27 @@ func (t *trouble) note(err error) (began, ended bool) {
 func (f *Fleet) tellSight(t *trouble, err error) {
 	switch began, ended := t.note(err); {
 	case began:
-		f.o.Log.Warn("the fleet is not seen; rules stay in force until their end", "error", err, "members", f.Members())
+		what := "the fleet is not seen"
+		if f.follows() {
+			what += "; rules stay in force until their end"
+		}
+		f.o.Log.Warn(what, withMend(err, "members", f.Members())...)
 	case ended:
 		f.o.Log.Info("the fleet is seen again")
 	}
+}
+
+// withMend returns attributes of a line about an error, with what can be done about it where that is known.
+func withMend(err error, more ...any) []any {
+	mend := redisconn.Mend(err)
+	if errors.Is(err, errNonsense) {
+		mend = "see who else may write keys that begin with redis.prefix"
+	}
+	attrs := append([]any{"error", err}, more...)
+	if mend != "" {
+		attrs = append(attrs, "mend", mend)
+	}
+	return attrs
 }
 
 // errCrowd is of more members than are counted.
@@ -65,7 +83,7 @@ func (a *follower) tellTrouble(ctx context.Context, look, apply error) {
 	}
 	switch began, ended := a.looks.note(look); {
 	case began:
-		a.o.Log.Warn("changes of the fleet's rules cannot be read; it is tried again", "error", look)
+		a.o.Log.Warn("changes of the fleet's rules cannot be read; it is tried again", withMend(look)...)
 	case ended:
 		a.o.Log.Info("changes of the fleet's rules are read again")
 	}
@@ -88,7 +106,7 @@ func (f *Fleet) tellResized(before, now int) {
 
 // tellLost tells that the rules are those of another epoch.
 func (a *follower) tellLost(epoch string) {
-	if a.known && epoch != "" {
+	if a.known && epoch != "" && len(a.still(time.Now())) > 0 {
 		a.o.Log.Warn("Redis has lost the rules of the fleet; those that are known are kept until their end")
 	}
 }

@@ -89,6 +89,14 @@ func (b *breaker) succeed() bool {
 	return false
 }
 
+// relieve takes a call without haste that was well. What it says of a server that is used is that nothing is wrong with it now; but
+// not that it is fast enough for others.
+func (b *breaker) relieve() {
+	if b.phase == closed {
+		b.cause = nil
+	}
+}
+
 // probed takes a probe, and reports whether the phase is another now.
 func (b *breaker) probed(fault error) bool {
 	switch {

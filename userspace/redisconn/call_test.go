@@ -169,6 +169,23 @@ func TestStart(t *testing.T) {
 	})
 }
 
+// What was wrong is not told any more when calls without haste are well again, though no others are made.
+func TestErrorIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		for _, wrong := range []bool{true, false, true} {
+			b.fake.set(after(time.Millisecond))
+			if wrong {
+				b.fake.set(fail(answered("NOPERM no permissions")))
+			}
+			_, _ = b.DoPatiently(t.Context(), ask("a"), time.Second)
+			if s := b.State(); (s.Error != "") != wrong || s.Health != Up {
+				t.Errorf("%v: %+v", wrong, s)
+			}
+		}
+	})
+}
+
 func TestDoPatiently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1, config.Redis{})

@@ -83,6 +83,14 @@ func code(err error) string {
 	return word
 }
 
+// Mend returns what can be done about an error of a call; empty for none, and for one that is about the call itself.
+func Mend(err error) string {
+	if !isFault(err) || errors.Is(err, ErrClosed) {
+		return ""
+	}
+	return mend(err)
+}
+
 // mend returns what can be done about a fault.
 func mend(err error) string {
 	if err == nil {

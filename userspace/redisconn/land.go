@@ -65,6 +65,13 @@ func (l *lane) complain(fault error) {
 	l.settle(aftermath{changed: l.breaker.phase == closed && l.breaker.fail(fault)})
 }
 
+// relieve tells the breaker of a call that was well and on no flight.
+func (l *lane) relieve() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.breaker.relieve()
+}
+
 // mean returns the mean of the last values: a new one counts for an eighth.
 func mean(of, value time.Duration) time.Duration {
 	if of == 0 {

@@ -179,6 +179,7 @@ func (c *Conn) exchangeAlone(ctx context.Context, l *lane, j *job) {
 	switch {
 	case j.err == nil:
 		c.leisure.Store(int64(mean(time.Duration(c.leisure.Load()), time.Since(begin))))
+		l.relieve()
 	case isFault(j.err) && !errors.Is(j.err, context.Canceled):
 		l.complain(j.err)
 	}

@@ -45,11 +45,13 @@ func (c *Conn) Subscribe(ctx context.Context, channel string, f func(Message)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
-	wait := firstWait
+	wait, refused := firstWait, ""
 	for {
-		if c.listen(ctx, channel, f) {
+		joined, err := c.listen(ctx, channel, f)
+		if joined {
 			wait = firstWait
 		}
+		refused = c.tellRefused(channel, refused, joined, err)
 		select {
 		case <-ctx.Done():
 			return
@@ -62,11 +64,24 @@ func (c *Conn) Subscribe(ctx context.Context, channel string, f func(Message)) {
 	}
 }
 
-// listen subscribes once, calls f until the connection is lost, and reports whether there was one.
-func (c *Conn) listen(ctx context.Context, channel string, f func(Message)) (joined bool) {
+// tellRefused tells that a server does not let this process hear a channel: once, until it does or for another reason. It returns
+// the reason that was told. That it does not answer the breaker tells.
+func (c *Conn) tellRefused(channel, told string, joined bool, err error) string {
+	switch {
+	case joined:
+		return ""
+	case err == nil, !Answered(err), err.Error() == told:
+		return told
+	}
+	c.watch.log.Warn("redis does not let a channel be heard; what is said there is found out later", "channel", channel, "error", err, "mend", Mend(err))
+	return err.Error()
+}
+
+// listen subscribes once, calls f until the connection is lost, and reports whether there was one. The error is why it ended.
+func (c *Conn) listen(ctx context.Context, channel string, f func(Message)) (joined bool, err error) {
 	s, err := c.transport.subscribe(ctx, channel)
 	if err != nil {
-		return false
+		return false, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.close() })
 	defer func() {
@@ -78,7 +93,7 @@ func (c *Conn) listen(ctx context.Context, channel string, f func(Message)) (joi
 		m, alive, err := s.next(ctx, quiet)
 		switch {
 		case ctx.Err() != nil:
-			return joined
+			return joined, nil
 		case err == nil && alive:
 			asked = false
 		case err == nil:
@@ -86,11 +101,11 @@ func (c *Conn) listen(ctx context.Context, channel string, f func(Message)) (joi
 			joined = joined || m.Joined
 			f(m)
 		case !errors.Is(err, errQuiet), asked:
-			return joined
+			return joined, err
 		default:
 			asked = true
-			if s.ask(ctx) != nil {
-				return joined
+			if err := s.ask(ctx); err != nil {
+				return joined, err
 			}
 		}
 	}

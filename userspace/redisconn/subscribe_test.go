@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +93,35 @@ func TestSubscribe(t *testing.T) {
 		}
 		if n := len(dials); n < 25 || n > 80 {
 			t.Errorf("%d connections tried in a minute", n)
+		}
+	})
+}
+
+// TestSubscribeRefused has a user who may not hear a channel, then may, and then may not again: each is told once.
+func TestSubscribeRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		may := false
+		var refused error = answered("NOPERM this user has no permissions to access the 'c' channel")
+		b.fake.dial = func() (subscription, error) {
+			if !may {
+				return nil, refused
+			}
+			c := &channel{says: make(chan Message, 1), deaf: true, asked: make(chan struct{}), lost: make(chan struct{})}
+			c.says <- Message{Joined: true}
+			return c, nil
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go b.Subscribe(ctx, "c", func(Message) {})
+		for _, next := range []bool{true, false, false} {
+			time.Sleep(time.Hour)
+			may = next
+		}
+		refused = errRefused // which the breaker tells
+		time.Sleep(time.Hour)
+		if lines := *b.log.lines; len(lines) != 2 || !strings.Contains(lines[1], "channel=c") || !strings.Contains(lines[1], "headgate.conf") {
+			t.Errorf("told %q", lines)
 		}
 	})
 }

@@ -46,12 +46,8 @@ func (n *Notices) C() <-chan struct{} {
 	return n.told
 }
 
-// Add watches a file, or what comes into a directory. Of one that is not there it says nothing.
-func (n *Notices) Add(name string) {
-	if n != nil {
-		_ = n.watcher.Add(name)
-	}
-}
+// Add watches a file, or what comes into a directory, and reports whether it can: of one that is not there nothing is said.
+func (n *Notices) Add(name string) bool { return n == nil || n.watcher.Add(name) == nil }
 
 // Remove watches a file or directory no more.
 func (n *Notices) Remove(name string) {

@@ -20,8 +20,12 @@ const quiet = 200 * time.Millisecond
 // longest is how long a change is not looked at because something happens all the time.
 const longest = 2 * time.Second
 
-// poll is how often files are looked at where the kernel tells nothing of them, as on some network file systems.
-const poll = time.Minute
+// poll is how often files are looked at where the kernel tells nothing of them, as on some network file systems, and pollGone
+// where their directories are not there: when they are again nothing tells of that.
+const (
+	poll     = time.Minute
+	pollGone = time.Second
+)
 
 // Sum is the SHA-256 of all files together; of one that cannot be read, of the reason.
 type Sum [sha256.Size]byte
@@ -63,7 +67,7 @@ func add(w io.Writer, name string) error {
 func Files(ctx context.Context, n *Notices, known Sum, files func() []string, changed func()) {
 	f := &follower{notices: n, files: files, changed: changed, last: known}
 	f.look()
-	timer := time.NewTimer(poll)
+	timer := time.NewTimer(f.poll())
 	defer timer.Stop()
 	var since time.Time // of the first event that was not looked at
 	for {
@@ -73,7 +77,7 @@ func Files(ctx context.Context, n *Notices, known Sum, files func() []string, ch
 		case <-timer.C:
 			f.look()
 			since = time.Time{}
-			timer.Reset(poll)
+			timer.Reset(f.poll())
 			continue
 		case <-n.C():
 		}
@@ -93,6 +97,15 @@ type follower struct {
 	changed func()
 	names   []string
 	last    Sum
+	gone    bool // a directory is not there
+}
+
+// poll returns when to look again if nothing is told.
+func (f *follower) poll() time.Duration {
+	if f.gone {
+		return pollGone
+	}
+	return poll
 }
 
 func (f *follower) look() {
@@ -109,9 +122,9 @@ func (f *follower) look() {
 
 // sum returns the sum of the files that there are now, and watches where they are.
 func (f *follower) sum() Sum {
-	f.names = f.files()
+	f.names, f.gone = f.files(), false
 	for _, dir := range directories(f.names) {
-		f.notices.Add(dir) // of one that is not there the poll tells
+		f.gone = !f.notices.Add(dir) || f.gone
 	}
 	return Of(f.names)
 }

@@ -163,3 +163,26 @@ func TestWithoutNotices(t *testing.T) {
 		stop()
 	})
 }
+
+// A directory that was renamed and is back is watched again, within a second.
+func TestDirectoryIsBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "etc")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "a.yaml")
+	write(t, name, "1")
+	changes := watched(t, name)
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename(dir, dir+".away")
+	await(t, changes)
+	rename(dir+".away", dir)
+	await(t, changes)
+	write(t, name, "2")
+	await(t, changes)
+}
