@@ -149,6 +149,9 @@ func fleetFault(err error) error {
 	case errors.Is(err, fleet.ErrNotHere):
 		return err // it was done, whoever is at fault now
 	default:
+		if mend := redisconn.Mend(err); redisconn.Answered(err) && mend != "" {
+			err = fmt.Errorf("%w; %s", err, mend)
+		}
 		return away{err}
 	}
 }

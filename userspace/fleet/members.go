@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -85,7 +86,7 @@ func (f *Fleet) Members() int {
 
 // beatUntil says that this member is there until ctx ends.
 func (f *Fleet) beatUntil(ctx context.Context) {
-	var sight, crowd trouble
+	var sight, crowd, twin trouble
 	for {
 		err := f.beat(ctx)
 		if ctx.Err() != nil {
@@ -93,6 +94,7 @@ func (f *Fleet) beatUntil(ctx context.Context) {
 		}
 		f.tellSight(&sight, err)
 		f.tellCrowd(&crowd)
+		f.tellTwin(&twin)
 		select {
 		case <-ctx.Done():
 			return
@@ -133,6 +135,15 @@ func (r *roll) note(h head, members []member, err error) bool {
 	}
 	r.head, r.members, r.seen = h, members, time.Now()
 	return true
+}
+
+// hasTwin reports whether another member has the name of this one. One that this process has taken the place of is forgotten by then.
+func (f *Fleet) hasTwin() bool {
+	f.roll.mu.Lock()
+	defer f.roll.mu.Unlock()
+	return time.Since(f.began) > 2*goneAfter && slices.ContainsFunc(f.roll.members, func(m member) bool {
+		return m.id != f.id && m.Name == f.o.Redis.Name
+	})
 }
 
 // call runs the script of members.

@@ -123,6 +123,31 @@ func TestMemberBeginsAnew(t *testing.T) {
 	}
 }
 
+// TestTwin shows that two machines of one name are told of, and that one that begins anew is not one of them.
+func TestTwin(t *testing.T) {
+	const told = "has the name of this one"
+	bubble(t, func(t *testing.T, r *fakeRedis) {
+		c := r.connect()
+		a := newMachine(t, c, usual("a")).run()
+		settle()
+		c.fail(errors.New("killed"))
+		a.stop()
+		again := newMachine(t, r.connect(), usual("a")).run()
+		settle()
+		settle()
+		if got := again.log.count(told); got != 0 {
+			t.Errorf("told %d times of who it was itself", got)
+		}
+		other := newMachine(t, r.connect(), usual("a")).run()
+		for range 5 {
+			settle()
+		}
+		if got, its := again.log.count(told), other.log.count(told); got != 1 || its != 1 {
+			t.Errorf("told %d and %d times", got, its)
+		}
+	})
+}
+
 // TestAwayKeepsTheNumber shows that nobody is gone because Redis does not answer, or has lost who there is.
 func TestAwayKeepsTheNumber(t *testing.T) {
 	bubble(t, func(t *testing.T, r *fakeRedis) {

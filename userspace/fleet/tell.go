@@ -76,6 +76,20 @@ func (f *Fleet) tellCrowd(t *trouble) {
 	}
 }
 
+// errTwin is of two members with one name.
+var errTwin = errors.New("another member has this name")
+
+// tellTwin tells whether another member has the name of this one.
+func (f *Fleet) tellTwin(t *trouble) {
+	var err error
+	if f.hasTwin() {
+		err = errTwin
+	}
+	if began, _ := t.note(err); began {
+		f.o.Log.Warn("another machine of the fleet has the name of this one; give each its own by redis.name", "name", f.o.Redis.Name)
+	}
+}
+
 // tellTrouble tells whether the rules of the fleet are followed.
 func (a *follower) tellTrouble(ctx context.Context, look, apply error) {
 	if ctx.Err() != nil {

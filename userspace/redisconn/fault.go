@@ -38,7 +38,7 @@ func hint(code string) string {
 	case "NOPERM":
 		return "give the user in redis.username what deploy/redis/headgate.conf grants, and what keys and channels begin with redis.prefix"
 	case "DENIED":
-		return "Redis is in protected mode: set a password, and redis.password_file"
+		return "Redis is in protected mode: give its default user a password, or turn that user off, and set redis.password_file"
 	case "MAXCLIENTS":
 		return "raise maxclients of Redis"
 	}
@@ -110,7 +110,7 @@ func mend(err error) string {
 		return text
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-		return "the server ends connections: see its log. In protected mode Redis does so to other machines: set a password there, and redis.password_file. If it speaks TLS, add redis.tls"
+		return "the server ends connections: see its log. In protected mode Redis does so to other machines: give its default user a password, or turn that user off. If it speaks TLS, add redis.tls"
 	}
 	return "see whether Redis runs and can be reached at redis.addrs"
 }
