@@ -6,5 +6,8 @@ end
 local replies = {}
 for i = 1, #KEYS do
   replies[i] = one(i)
+  if type(replies[i]) == 'table' then -- an error
+    return replies[i]
+  end
 end
 return replies

@@ -8,7 +8,11 @@ if type(kept) == 'string' and #kept == 32 then
   at, x, y, z = fields('<I8I8I8I8', kept)
   readable = at < WHOLE and x < WHOLE and y < WHOLE and z < WHOLE and z > 0 and (kind ~= 'l' or y > 0)
 end
-if not readable then -- somebody else wrote it: it goes by itself, and soon
+if not readable then
+  if type(kept) == 'table' and not string.find(kept.err, '^WRONGTYPE') then -- nothing that is wrong with this key
+    return kept
+  end
+  -- somebody else wrote it: it goes by itself, and soon
   redis.pcall('PEXPIRE', KEYS[i], 60000, 'LT')
   return '!' .. i
 end

@@ -13,6 +13,9 @@ for i = 1, #KEYS do
   if kind == 'c' then
     local used = redis.pcall('ZCOUNT', KEYS[i], '(' .. string.format('%.0f', now), '+inf')
     if type(used) ~= 'number' then
+      if not string.find(used.err, '^WRONGTYPE') then -- nothing that is wrong with this key
+        return used
+      end
       redis.pcall('PEXPIRE', KEYS[i], 60000, 'LT')
       return '!' .. i
     end
