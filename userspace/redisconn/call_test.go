@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -165,6 +166,26 @@ func TestStart(t *testing.T) {
 			}
 		default:
 			t.Error("not told at once")
+		}
+	})
+}
+
+// Of a server that answers some calls and not others is told, and it is not left alone: that would help nobody.
+func TestSomeCallsFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1, config.Redis{})
+		failing := fail(answered("NOPERM no permissions"))
+		for i := range 120 {
+			b.fake.set(after(time.Millisecond))
+			if i%5 == 0 {
+				b.fake.set(failing)
+			}
+			_, _ = b.Do(ask("a"), 0)
+			time.Sleep(time.Second)
+		}
+		lines := *b.log.lines
+		if len(lines) != 2 || !strings.Contains(lines[0], "some of what") || !strings.Contains(lines[0], "headgate.conf") || b.State().Opened != 0 {
+			t.Errorf("in two minutes %q, %+v", lines, b.State())
 		}
 	})
 }

@@ -94,11 +94,19 @@ func password(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := read(file)
 	if err != nil {
 		return "", fmt.Errorf("password: %w", err)
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+// read reads a file. To open a pipe would wait for who writes to it, and so would the end of a Conn.
+func read(file string) ([]byte, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", file)
+	}
+	return os.ReadFile(file)
 }
 
 // trust returns whom to trust and what to show them; nil for no TLS. The certificate is read again at each connection.
@@ -108,7 +116,7 @@ func trust(t *config.RedisTLS) (*tls.Config, error) {
 	}
 	secrets := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CA != "" {
-		text, err := os.ReadFile(t.CA)
+		text, err := read(t.CA)
 		if err != nil {
 			return nil, fmt.Errorf("tls: ca: %w", err)
 		}
@@ -121,7 +129,15 @@ func trust(t *config.RedisTLS) (*tls.Config, error) {
 		return secrets, nil
 	}
 	show := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(t.Certificate, t.Key)
+		certificate, err := read(t.Certificate)
+		if err != nil {
+			return nil, err
+		}
+		key, err := read(t.Key)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(certificate, key)
 		return &pair, err
 	}
 	secrets.GetClientCertificate = show

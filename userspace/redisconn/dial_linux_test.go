@@ -28,6 +28,7 @@ func TestOpenErrors(t *testing.T) {
 		"password: ":         {Addrs: addrs, PasswordFile: missing},
 		"password":           {Addrs: addrs, Mode: config.RedisSentinel, SentinelPasswordFile: missing},
 		"tls: ca: open":      {Addrs: addrs, TLS: &config.RedisTLS{CA: missing}},
+		"no regular file":    {Addrs: addrs, PasswordFile: t.TempDir()}, // as little as a pipe, that would be waited for
 		"no certificate":     {Addrs: addrs, TLS: &config.RedisTLS{CA: empty}},
 		"tls: certificate: ": {Addrs: addrs, TLS: &config.RedisTLS{Certificate: missing, Key: missing}},
 	} {

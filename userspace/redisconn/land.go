@@ -10,8 +10,9 @@ import (
 // aftermath is what has to be done when a lane's lock is free again.
 type aftermath struct {
 	told    []*waiter
-	changed bool // the breaker has another phase
-	nurse   bool // somebody has to find out whether servers answer again
+	changed bool  // the breaker has another phase
+	nurse   bool  // somebody has to find out whether servers answer again
+	past    error // what the round trip before this one failed by, which did not
 }
 
 // land tells those who wait for a flight, and the breaker, what came of it.
@@ -28,8 +29,14 @@ func (l *lane) land(f *flight) {
 	}
 	l.waiting -= len(told)
 	f.waiters = f.waiters[:0]
-	changed := f.era == l.breaker.era && l.record(fault, f.since, now)
-	l.settle(aftermath{told: told, changed: changed})
+	a := aftermath{told: told}
+	if ends := l.conn.ctx.Err() != nil; !ends && f.era == l.breaker.era { // what fails by its end says nothing of servers
+		if fault == nil {
+			a.past = l.breaker.cause
+		}
+		a.changed = l.record(fault, f.since, now)
+	}
+	l.settle(a)
 }
 
 // judge returns what a flight says against the servers: nil if they are well.
@@ -46,7 +53,7 @@ func (c *Conn) tooLate(took time.Duration) error {
 	if took <= c.timeout {
 		return nil
 	}
-	return fmt.Errorf("%w: it took %v, and may take %v", ErrTimeout, took.Round(time.Millisecond), c.timeout)
+	return fmt.Errorf("%w: it took %v, and may take %v", ErrTimeout, took.Round(100*time.Microsecond), c.timeout)
 }
 
 // record tells the breaker of a round trip, and reports whether that has another phase now.
@@ -68,8 +75,10 @@ func (l *lane) complain(fault error) {
 // relieve tells the breaker of a call that was well and on no flight.
 func (l *lane) relieve() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	cause := l.breaker.cause
 	l.breaker.relieve()
+	l.mu.Unlock()
+	l.conn.watch.part(cause)
 }
 
 // mean returns the mean of the last values: a new one counts for an eighth.
@@ -179,6 +188,7 @@ func (l *lane) settle(a aftermath) {
 	for _, w := range a.told {
 		w.tell()
 	}
+	l.conn.watch.part(a.past)
 	if a.changed {
 		l.conn.watch.look()
 	}

@@ -68,7 +68,10 @@ func (l *lane) enqueue(w *waiter, patience time.Duration) error {
 	}
 	l.queue = append(l.queue, w)
 	l.waiting++
-	l.armed = l.armed && !w.deadline.Before(l.due)
+	if l.armed && w.deadline.Before(l.due) {
+		l.due = w.deadline
+		l.timer.Reset(time.Until(l.due))
+	}
 	l.arm()
 	f := l.idle()
 	if f != nil {

@@ -21,6 +21,9 @@ func (l *lane) nurse() {
 	for l.rest() {
 		l.conn.counts.probes.Add(1)
 		fault := l.probe()
+		if l.conn.ctx.Err() != nil {
+			return
+		}
 		l.mu.Lock()
 		changed := l.breaker.probed(fault)
 		l.nursed = l.breaker.phase != closed

@@ -100,7 +100,7 @@ func open(o Options, t transport, met *dialed.Addrs, lanes int) *Conn {
 	}
 	c := &Conn{timeout: o.Config.Timeout, transport: t, addrs: o.Config.Addrs, met: met, patient: make(chan struct{}, patientCalls)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.watch = watch{conn: c, log: o.Log, changed: o.Changed, health: Up, since: time.Now(), told: map[string]bool{}}
+	c.watch = watch{conn: c, log: o.Log, changed: o.Changed, health: Up, since: time.Now(), told: map[string]bool{}, parts: map[string]time.Time{}}
 	// Each lane has its own part, so that calls that wait for one master cannot use up the room of others'.
 	room := (o.Config.MaxInFlight + lanes - 1) / lanes
 	for i := range lanes {

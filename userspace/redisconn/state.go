@@ -106,6 +106,29 @@ type watch struct {
 	health Health
 	since  time.Time
 	told   map[string]bool // what can be done, as told since the servers were well
+
+	parts map[string]time.Time // when was told last of what servers answer some calls only
+}
+
+// partEvery is how often it is told that servers answer some calls, and others with the same fault.
+const partEvery = time.Minute
+
+// part tells that a call was well whose last one was not, by its answer: where both are asked for all the time nobody is left
+// alone, and nothing else tells.
+func (w *watch) part(cause error) {
+	if cause == nil || !Answered(cause) {
+		return
+	}
+	text, now := mend(cause), time.Now()
+	w.mu.Lock()
+	due := w.health == Up && now.Sub(w.parts[text]) >= partEvery
+	if due {
+		w.parts[text] = now
+	}
+	w.mu.Unlock()
+	if due {
+		w.log.Warn("redis does some of what it is asked, and not all", "error", cause, "mend", text)
+	}
 }
 
 func (w *watch) state() State {
