@@ -24,7 +24,7 @@ func (a *Agent) prepareProxy(c *change) error {
 	var err error
 	c.proxy, err = gateway.NewProxy(*c.file.Upstream, gateway.ProxyOptions{
 		TrustedProxies: ip.TrustedProxies, TrustUnix: ip.TrustUnix, Log: a.log,
-		Observe: a.observe, Changed: a.serverChanged,
+		Observe: a.observe, Changed: a.serverChanged, Met: a.protectsMore,
 	})
 	return err
 }
@@ -57,6 +57,13 @@ func (a *Agent) observe(status int, latency time.Duration) {
 	}
 	if c := a.controller.Load(); c != nil {
 		c.Observe(status, latency)
+	}
+}
+
+// protectsMore has rules of a fleet given up that are against what is protected by now.
+func (a *Agent) protectsMore() {
+	if f := a.fleet.Load(); f != nil {
+		f.AskAgain()
 	}
 }
 

@@ -11,12 +11,16 @@ import (
 	"time"
 )
 
-// most bounds how many addresses are remembered; of more, those that were not dialed for longest are forgotten.
-const most = 256
+// most bounds how many addresses are remembered: more than a file has servers, as others may tell of any number. Of more, those that were
+// not dialed for longest are forgotten.
+const most = 4096
 
 // Addrs are addresses that were dialed, whether they answered or not. The zero value has none. All methods may be called at the
 // same time.
 type Addrs struct {
+	// New is called for an address that was not known. It must not wait, and is set before all else; nil for nobody.
+	New func()
+
 	mu   sync.Mutex
 	last map[netip.Addr]time.Time // when it was dialed
 }
@@ -28,11 +32,12 @@ func (a *Addrs) Control(_, address string, _ syscall.RawConn) error {
 }
 
 // LookUp remembers the addresses that a name has now, before it is dialed. It returns when ctx ends.
-func (a *Addrs) LookUp(ctx context.Context, name string) {
-	all, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", name) // of one that has none there is nothing to remember
+func (a *Addrs) LookUp(ctx context.Context, name string) error {
+	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 	for _, addr := range all {
 		a.add(addr, time.Now())
 	}
+	return err
 }
 
 func (a *Addrs) note(address string, now time.Time) {
@@ -42,15 +47,24 @@ func (a *Addrs) note(address string, now time.Time) {
 }
 
 func (a *Addrs) add(addr netip.Addr, now time.Time) {
+	if a.keep(plain(addr), now) && a.New != nil {
+		a.New()
+	}
+}
+
+// keep remembers an address, and reports whether it was not known.
+func (a *Addrs) keep(addr netip.Addr, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.last == nil {
 		a.last = map[netip.Addr]time.Time{}
 	}
-	a.last[plain(addr)] = now
+	_, known := a.last[addr]
+	a.last[addr] = now
 	if len(a.last) > most {
 		delete(a.last, a.oldest())
 	}
+	return !known
 }
 
 func (a *Addrs) oldest() (oldest netip.Addr) {

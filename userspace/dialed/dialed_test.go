@@ -35,10 +35,16 @@ func TestIn(t *testing.T) {
 
 // An address in a file is known by what it says, and a name when it was looked up.
 func TestNames(t *testing.T) {
-	var a Addrs
-	a.LookUp(t.Context(), "localhost")
-	a.LookUp(t.Context(), "127.0.0.9")
-	a.LookUp(t.Context(), "")
+	fresh := 0
+	a := Addrs{New: func() { fresh++ }}
+	for _, name := range []string{"localhost", "127.0.0.9", "127.0.0.9", ""} {
+		if err := a.LookUp(t.Context(), name); (err != nil) != (name == "") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if fresh != len(a.last) || fresh < 2 {
+		t.Errorf("told of %d new addresses, of %d", fresh, len(a.last))
+	}
 	for prefix, want := range map[string]bool{"127.0.0.1/32": true, "127.0.0.9/32": true, "127.0.0.2/32": false} {
 		if got := a.In(netip.MustParsePrefix(prefix)); got != want {
 			t.Errorf("%s: %v, want %v", prefix, got, want)

@@ -127,10 +127,26 @@ func (p *Proxy) runChecks(ctx context.Context, pool *pool) {
 	}
 }
 
-// lookUp has Reaches know the servers before a request goes to them.
+// The names of servers are looked up every lookUpEvery, and where that fails every lookUpAgain.
+const (
+	lookUpEvery = time.Minute
+	lookUpAgain = 5 * time.Second
+)
+
+// lookUp has Reaches know the servers before a request goes to them, until ctx ends.
 func (p *Proxy) lookUp(ctx context.Context, pool *pool) {
-	for _, s := range pool.servers {
-		p.met.LookUp(ctx, s.url.Hostname())
+	for {
+		wait := lookUpEvery
+		for _, s := range pool.servers {
+			if p.met.LookUp(ctx, s.url.Hostname()) != nil {
+				wait = lookUpAgain
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
 	}
 }
 

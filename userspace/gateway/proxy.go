@@ -31,6 +31,8 @@ type ProxyOptions struct {
 	Observe func(status int, latency time.Duration)
 	// Changed, if set, is told when a server is left out, and when it is taken back.
 	Changed func(server string, healthy bool)
+	// Met, if set, is called when a server is found to have an address that Reaches did not know. It must not wait.
+	Met func()
 	// Transport sends requests to the servers; the proxy's own if nil.
 	Transport http.RoundTripper
 }
@@ -58,7 +60,7 @@ type Proxy struct {
 
 // NewProxy returns a proxy to the servers of u, all of them taken for healthy. An error says what of u is not possible.
 func NewProxy(u config.Upstream, o ProxyOptions) (*Proxy, error) {
-	p := &Proxy{o: o, log: cmp.Or(o.Log, slog.Default())}
+	p := &Proxy{o: o, met: dialed.Addrs{New: o.Met}, log: cmp.Or(o.Log, slog.Default())}
 	p.reverse = httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
 		Transport:      balancer{p},

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -11,12 +13,19 @@ import (
 func TestReaches(t *testing.T) {
 	named := backend(t, func(http.ResponseWriter, *http.Request) {})
 	named.Host = strings.Replace(named.Host, "127.0.0.1", "localhost", 1)
-	looked, met := newTestProxy(t, upstream(named), ProxyOptions{}), newTestProxy(t, upstream(named), ProxyOptions{})
+	found := make(chan struct{}, 16)
+	looked := newTestProxy(t, upstream(named), ProxyOptions{Met: func() { found <- struct{}{} }})
+	met := newTestProxy(t, upstream(named), ProxyOptions{})
 	at := netip.MustParsePrefix("127.0.0.0/8")
 	if looked.Reaches(at) {
 		t.Error("a server that nobody has looked up is known")
 	}
-	looked.lookUp(t.Context(), looked.pool.Load())
+	ctx, stop := context.WithCancel(t.Context())
+	var looking sync.WaitGroup
+	looking.Go(func() { looked.lookUp(ctx, looked.pool.Load()) })
+	<-found
+	stop()
+	looking.Wait()
 	do(t, client(t, &http.Transport{}), http.MethodGet, serveProxy(t, met), "")
 	if !looked.Reaches(at) || !met.Reaches(at) {
 		t.Errorf("by its name %v, by a request %v", looked.Reaches(at), met.Reaches(at))
