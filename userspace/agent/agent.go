@@ -96,11 +96,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	<-ctx.Done()
 	systemd.Stopping()
 	a.bus.Publish(event.Event{Time: time.Now(), Kind: event.Draining})
-	a.mu.RLock()
-	drain := a.state.drain() // a reload may be under way
-	a.mu.RUnlock()
-	a.log.Info("draining", "at_most", drain)
+	a.log.Info("draining", "at_most", a.drain())
 	return a.end()
+}
+
+// drain returns how long requests under way may take in the end.
+func (a *Agent) drain() time.Duration {
+	a.mu.RLock() // a reload may be under way
+	defer a.mu.RUnlock()
+	return a.state.drain()
 }
 
 // do runs f in the background; end waits for it.

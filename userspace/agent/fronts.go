@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"time"
 
 	"github.com/headgate/headgate/userspace/admin"
 	"github.com/headgate/headgate/userspace/config"
@@ -226,6 +227,7 @@ func (a *Agent) retire(f *front, t config.Timeouts) {
 	cancel()
 	ctx, cancel = context.WithTimeout(context.Background(), t.Drain)
 	defer cancel()
+	defer context.AfterFunc(a.state.ctx, func() { time.AfterFunc(a.drain(), cancel) })() // the agent's end waits no longer than it says
 	if err := f.shutdown(ctx); err != nil {
 		a.log.Warn("requests of a front that is gone were cut off", "error", err)
 	}

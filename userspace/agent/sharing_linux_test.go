@@ -102,6 +102,36 @@ func TestLocalPartByMembers(t *testing.T) {
 	}
 }
 
+// An agent ends when it has said so, though a front that a reload has replaced had more time for its requests.
+func TestEndsInTheTimeItSays(t *testing.T) {
+	t.Parallel()
+	under, hold := make(chan struct{}, 1), make(chan struct{})
+	slow := backend(t, func(http.ResponseWriter, *http.Request) {
+		under <- struct{}{}
+		<-hold
+	})
+	t.Cleanup(sync.OnceFunc(func() { close(hold) })) // before the server ends
+	text := func(drain, idle string) string {
+		return limited(slow, "0") + "timeouts: {drain: " + drain + ", idle: " + idle + "}\n"
+	}
+	l := newLab(t, text("10m", "60s"))
+	l.start()
+	l.clientOf("web.sock")
+	go func() { _, _ = l.try("web.sock", "/", "X-Forwarded-For", "192.0.2.1") }()
+	<-under
+	l.reload(text("50ms", "61s"))
+	l.stop()
+	select {
+	case err := <-l.ended:
+		l.ended <- nil
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(forever):
+		t.Error("it waits for the time of before")
+	}
+}
+
 // Places that a request holds in Redis are free when it has ended, on whatever machine.
 func TestPlacesOfTheFleet(t *testing.T) {
 	t.Parallel()
