@@ -113,10 +113,10 @@ func (f *follower) watch() {
 // of them is watched, as others may write into the directory all the time.
 func (f *follower) watchFile() {
 	f.notices.Remove(filepath.Dir(f.path))
-	f.notices.Remove(f.path) // another file than now
-	f.notices.Add(f.path)    // if that fails, f.look is called seldom but called
+	f.notices.Remove(f.path)  // another file than now
+	_ = f.notices.Add(f.path) // if that fails, f.look is called seldom but called
 }
 
 func (f *follower) watchDirectory() {
-	f.notices.Add(filepath.Dir(f.path)) // it may not be there either
+	_ = f.notices.Add(filepath.Dir(f.path)) // it may not be there either
 }

@@ -46,8 +46,14 @@ func (n *Notices) C() <-chan struct{} {
 	return n.told
 }
 
-// Add watches a file, or what comes into a directory, and reports whether it can: of one that is not there nothing is said.
-func (n *Notices) Add(name string) bool { return n == nil || n.watcher.Add(name) == nil }
+// Add watches a file, or what comes into a directory. The error says why it cannot; of one that is not there it is
+// fs.ErrNotExist.
+func (n *Notices) Add(name string) error {
+	if n == nil {
+		return nil
+	}
+	return n.watcher.Add(name)
+}
 
 // Remove watches a file or directory no more.
 func (n *Notices) Remove(name string) {

@@ -24,11 +24,11 @@ func TestDirectoriesGo(t *testing.T) {
 			if err := os.Mkdir(from, 0o700); err != nil {
 				t.Error(err)
 			}
-			n.Add(from)
+			_ = n.Add(from)
 			if err := errors.Join(os.Rename(from, to), os.Remove(to)); err != nil {
 				t.Error(err)
 			}
-			n.Add(dir)
+			_ = n.Add(dir)
 			n.Remove(dir)
 		}
 	}()
@@ -46,7 +46,9 @@ func TestDirectoriesGo(t *testing.T) {
 
 func TestNoNotices(t *testing.T) {
 	var n *Notices
-	n.Add(t.TempDir())
+	if err := n.Add(t.TempDir()); err != nil {
+		t.Error(err)
+	}
 	n.Remove("none")
 	n.Close()
 	select {

@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -124,7 +125,7 @@ func (f *follower) look() {
 func (f *follower) sum() Sum {
 	f.names, f.gone = f.files(), false
 	for _, dir := range directories(f.names) {
-		f.gone = !f.notices.Add(dir) || f.gone
+		f.gone = errors.Is(f.notices.Add(dir), fs.ErrNotExist) || f.gone
 	}
 	return Of(f.names)
 }
