@@ -79,11 +79,11 @@ func (a *asked) wrong(key string) error {
 	case errors.Is(a.err, ErrTimeout) && a.took != a.patience() && !errors.Is(a.err, context.DeadlineExceeded):
 		return fmt.Errorf("timed out after %v, not %v", a.took, a.patience())
 	case a.kind != "patient" && (errors.Is(a.err, ErrOpen) || errors.Is(a.err, ErrBusy)) && len(a.sent) > 0:
-		return fmt.Errorf("sent, and told %v", a.err)
+		return fmt.Errorf("sent, and told %w", a.err)
 	case len(a.sent) > 1:
 		return fmt.Errorf("sent %d times", len(a.sent))
 	case len(a.sent) == 1 && a.sent[0].After(a.until):
-		return fmt.Errorf("sent %v after its end with %v", a.sent[0].Sub(a.until), a.err)
+		return fmt.Errorf("sent %v after its end with %w", a.sent[0].Sub(a.until), a.err)
 	}
 	return nil
 }
