@@ -117,8 +117,16 @@ func TestEndsInTheTimeItSays(t *testing.T) {
 	l := newLab(t, text("10m", "60s"))
 	l.start()
 	l.clientOf("web.sock")
-	go func() { _, _ = l.try("web.sock", "/", "X-Forwarded-For", "192.0.2.1") }()
-	<-under
+	tried := make(chan error, 1)
+	go func() {
+		_, err := l.try("web.sock", "/", "X-Forwarded-For", "192.0.2.1")
+		tried <- err
+	}()
+	select {
+	case <-under:
+	case err := <-tried:
+		t.Fatalf("the request did not come to the upstream: %v", err)
+	}
 	l.reload(text("50ms", "61s"))
 	l.stop()
 	select {
