@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,25 +102,26 @@ func TestSubscribe(t *testing.T) {
 func TestSubscribeRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1, config.Redis{})
-		may := false
-		var refused error = answered("NOPERM this user has no permissions to access the 'c' channel")
+		var answer atomic.Pointer[error] // nil for none
 		b.fake.dial = func() (subscription, error) {
-			if !may {
-				return nil, refused
+			if err := answer.Load(); err != nil {
+				return nil, *err
 			}
 			c := &channel{says: make(chan Message, 1), deaf: true, asked: make(chan struct{}), lost: make(chan struct{})}
 			c.says <- Message{Joined: true}
 			return c, nil
 		}
+		var refused, away error = answered("NOPERM this user has no permissions to access the 'c' channel"), errRefused
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go b.Subscribe(ctx, "c", func(Message) {})
-		for _, next := range []bool{true, false, false} {
+		for i, now := range []*error{&refused, nil, &refused, &away} { // the breaker tells the last
+			answer.Store(now)
+			if i == 0 {
+				go b.Subscribe(ctx, "c", func(Message) {})
+			}
 			time.Sleep(time.Hour)
-			may = next
+			synctest.Wait()
 		}
-		refused = errRefused // which the breaker tells
-		time.Sleep(time.Hour)
 		if lines := *b.log.lines; len(lines) != 2 || !strings.Contains(lines[1], "channel=c") || !strings.Contains(lines[1], "headgate.conf") {
 			t.Errorf("told %q", lines)
 		}
