@@ -28,6 +28,7 @@ func TestCloseTellsNothing(t *testing.T) {
 				b.fake.set(never)
 				b.Start(ask("a"), func(string, error) {})
 				time.Sleep(c.wait)
+				synctest.Wait()
 				lines, states := len(*b.log.lines), len(b.states)
 				if err := b.Close(); err != nil {
 					t.Error(err)
