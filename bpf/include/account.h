@@ -104,11 +104,10 @@ static __always_inline void promote(struct walk *walk, struct bucket *bucket,
 		if (old & HEAT_EXACT && heat_debt(heat, old))
 			return;
 		owe(walk, bucket, limit, heat_owes(heat, old) + more);
-		if (heat_swap(cell, old,
-			      (heat->now + hold(owed(bucket, limit, now))) | HEAT_EXACT)) {
-			heat_own(cell, heat, 0);
+		/* First: whoever sees the time of an exact cell is to see whose it is. */
+		heat_own(cell, heat, 0);
+		if (heat_swap(cell, old, (heat->now + hold(owed(bucket, limit, now))) | HEAT_EXACT))
 			return;
-		}
 	}
 }
 
