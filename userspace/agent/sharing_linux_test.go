@@ -102,15 +102,26 @@ func TestLocalPartByMembers(t *testing.T) {
 	}
 }
 
+// slowBackend is a server whose requests to /slow tell by under that they are there, and are answered when free is called, at the
+// end of the test at the latest.
+func slowBackend(t *testing.T) (url string, under <-chan struct{}, free func()) {
+	t.Helper()
+	there, hold := make(chan struct{}, 8), make(chan struct{})
+	url = backend(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			there <- struct{}{}
+			<-hold
+		}
+	})
+	free = sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(free) // before the server ends, which waits for its requests
+	return url, there, free
+}
+
 // An agent ends when it has said so, though a front that a reload has replaced had more time for its requests.
 func TestEndsInTheTimeItSays(t *testing.T) {
 	t.Parallel()
-	under, hold := make(chan struct{}, 1), make(chan struct{})
-	slow := backend(t, func(http.ResponseWriter, *http.Request) {
-		under <- struct{}{}
-		<-hold
-	})
-	t.Cleanup(sync.OnceFunc(func() { close(hold) })) // before the server ends
+	slow, under, _ := slowBackend(t)
 	text := func(drain, idle string) string {
 		return limited(slow, "0") + "timeouts: {drain: " + drain + ", idle: " + idle + "}\n"
 	}
@@ -119,7 +130,7 @@ func TestEndsInTheTimeItSays(t *testing.T) {
 	l.clientOf("web.sock")
 	tried := make(chan error, 1)
 	go func() {
-		_, err := l.try("web.sock", "/", "X-Forwarded-For", "192.0.2.1")
+		_, err := l.try("web.sock", "/slow", "X-Forwarded-For", "192.0.2.1")
 		tried <- err
 	}()
 	select {
@@ -145,15 +156,7 @@ func TestPlacesOfTheFleet(t *testing.T) {
 	t.Parallel()
 	s := redislab.Start(t)
 	text := strings.NewReplacer("ADDR", s.Addr, "rate: 10r/h, algorithm: window", "concurrent: 2").Replace(keyed)
-	under, hold := make(chan struct{}, 2), make(chan struct{})
-	slow := backend(t, func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			under <- struct{}{}
-			<-hold
-		}
-	})
-	free := sync.OnceFunc(func() { close(hold) })
-	t.Cleanup(free) // before the server ends
+	slow, under, free := slowBackend(t)
 	text = strings.ReplaceAll(text, "BACKEND", slow)
 	all := machines(t, 2, strings.Replace(text, "web-1", "NAME", 1), nil)
 	ended := make(chan int, 2)
@@ -194,15 +197,7 @@ func TestPlacesOfTheFleet(t *testing.T) {
 func TestPlacesOverAReload(t *testing.T) {
 	t.Parallel()
 	s := redislab.Start(t)
-	under, hold := make(chan struct{}, 1), make(chan struct{})
-	slow := backend(t, func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			under <- struct{}{}
-			<-hold
-		}
-	})
-	free := sync.OnceFunc(func() { close(hold) })
-	t.Cleanup(free)
+	slow, under, free := slowBackend(t)
 	text := strings.NewReplacer("ADDR", s.Addr, "rate: 10r/h, algorithm: window", "concurrent: 1", "BACKEND", slow).Replace(keyed) + "timeouts: {drain: 10ms}\n"
 	l := newLab(t, text)
 	l.start()
